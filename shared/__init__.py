@@ -1,0 +1,1 @@
+"""What every process of the desk shares: its language, its ledger and its bus."""

@@ -1,0 +1,75 @@
+"""How one book changes: deposits, orders and fills."""
+
+from msgspec.structs import replace
+
+from shared.ledger.state import Book, Counter, Holding, LedgerOrder
+from shared.protocol.events import FillSettled
+from shared.protocol.market import Side, instrument_key
+from shared.protocol.money import ZERO, Exact, divide, wide_context
+
+
+def deposit(book: Book, amount: Exact) -> Book:
+    """The book after a deposit of base currency.
+
+    Units × (V + d) / V, and so peak and previous valuation, V being the newest valuation, or cash if nothing is held; with V = 0
+    it buys units at 1 and sets the peak. So a deposit is never profit and hides no drawdown.
+    """
+    value = book.value if book.holdings and book.value is not None else book.cash
+    with wide_context():
+        after = Exact(value + amount)
+        base = replace(
+            book,
+            cash=Exact(book.cash + amount),
+            deposited=Exact(book.deposited + amount),
+            value=None if book.value is None else Exact(book.value + amount),
+        )
+        if not value:
+            return replace(base, units=Exact(book.units + amount), peak=after)
+        return replace(
+            base,
+            units=divide(book.units * after, value),
+            peak=divide(book.peak * after, value),
+            previous=None if book.previous is None else divide(book.previous * after, value),
+        )
+
+
+def with_order(book: Book, order: LedgerOrder, counted: int = 0) -> Book:
+    """The book with an open order put in, or an ended one taken out; `counted` is +1 at approval, −1 when withheld."""
+    others = {name: old for name, old in book.orders.items() if name != order.id} if not order.state.is_open else book.orders
+    orders = {**others, order.id: order} if order.state.is_open else others
+    if not counted:
+        return replace(book, orders=orders)
+    month, day = order.counted
+    return replace(book, orders=orders, month=_counted(book.month, month, counted), day=_counted(book.day, day, counted))
+
+
+def _counted(counter: Counter, period: str, change: int) -> Counter:
+    """The counter after an approval or its return; what belongs to a period that is over changes nothing."""
+    if change < 0:
+        return replace(counter, used=max(counter.used + change, 0)) if counter.period == period else counter
+    return Counter(period, counter.within(period) + change)
+
+
+def settle(book: Book, fill: FillSettled) -> Book:
+    """The book after a fill: cash, fees and the holding with its cost."""
+    key = instrument_key(fill.symbol, fill.currency)
+    with wide_context():
+        fee = fill.fee.amount * (fill.fx if fill.fee.currency == fill.currency else 1)
+        holding = _after(book.holdings.get(key, Holding(ZERO, ZERO)), fill)
+        others = {name: old for name, old in book.holdings.items() if name != key}
+        return replace(
+            book,
+            cash=Exact(book.cash + fill.cash_effect),
+            fees=Exact(book.fees + fee),
+            holdings={**others, key: holding} if holding.quantity else others,
+        )
+
+
+def _after(holding: Holding, fill: FillSettled) -> Holding:
+    """A BUY adds its full cash cost; a SELL removes cost in proportion, so that the average cost stays."""
+    if fill.side is Side.BUY:
+        return Holding(Exact(holding.quantity + fill.quantity), Exact(holding.cost - fill.cash_effect))
+    left = Exact(holding.quantity - fill.quantity)
+    if not left:
+        return Holding(ZERO, ZERO)
+    return Holding(left, divide(holding.cost * left, holding.quantity))

@@ -1,0 +1,162 @@
+"""What is still to do, read off the folded state.
+
+The only list of its kind: services take their work from it, and a step of desk time is over (quiet) when nothing is owed but
+the ends of orders that rest at the broker.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from shared.ledger.periods import exchange_time_of
+from shared.ledger.state import LedgerOrder, OrderState, Run, State, Step
+from shared.protocol.events import BookArgs
+from shared.protocol.ids import DESK_BOOK, run_id
+from shared.protocol.instants import compact
+from shared.protocol.market import Side
+
+HASHING_AUTHORS: Final = ("gate", "executor")
+
+
+class Owed(msgspec.Struct, frozen=True):
+    """One event that is still owed: who owes it, its type, what it is about, and which of its kind (`k`) it is.
+
+    `resting`: the end of an order that rests at the broker, which may stay outstanding when a slot is over.
+    """
+
+    author: str
+    type: str
+    about: str
+    book: str
+    run: str | None = None
+    k: int = 1
+    resting: bool = False
+
+
+def owed(state: State) -> tuple[Owed, ...]:
+    """Everything still owed, in the order in which to do it; nothing before the first clock event or after a lost log."""
+    step = state.step
+    if step is None or state.problem is not None:
+        return ()
+    opening = tuple(_opening(state))
+    if opening:
+        return opening
+    runs = tuple(item for run in state.runs.values() for item in _run(step, run))
+    if step.clock.step == "slot":
+        return (*runs, *_next_start(state, step))
+    if step.clock.step == "close" and not state.runs:
+        return tuple(_closing(state, step))
+    return runs
+
+
+def is_quiet(items: tuple[Owed, ...]) -> bool:
+    """Whether desk time may go on."""
+    return all(item.resting for item in items)
+
+
+def next_of(items: tuple[Owed, ...], author: str) -> Owed | None:
+    """The next piece of work of one author."""
+    return next((item for item in items if item.author == author and not item.resting), None)
+
+
+def _opening(state: State) -> Iterator[Owed]:
+    """Policy and books that the run's arguments name and the log lacks."""
+    if state.args is None:
+        return
+    if state.policy is None:
+        yield Owed("desk", "PolicyAdopted", DESK_BOOK, DESK_BOOK)
+    for book in state.args.books:
+        yield from _opening_of(state, book)
+
+
+def _opening_of(state: State, wanted: BookArgs) -> Iterator[Owed]:
+    """One book's opening events."""
+    book = state.books.get(wanted.book)
+    if book is None:
+        yield Owed("desk", "BookOpened", wanted.book, wanted.book)
+    if wanted.deposit and (book is None or not book.deposited):
+        yield Owed("desk", "CashDeposited", wanted.book, wanted.book)
+
+
+def _next_start(state: State, step: Step) -> Iterator[Owed]:
+    """The start of the next due book's run, once the run before has ended or has its orders at the broker."""
+    for book in step.clock.due:
+        run = run_id(step.clock.session, exchange_time_of(step.clock.to), book)
+        if run not in step.started:
+            yield Owed("agent", "RunStarted", run, book, run)
+            return
+        if run in state.runs and not _moved_on(state.runs[run]):
+            return
+
+
+def _moved_on(run: Run) -> bool:
+    """Whether a run has a verdict whose approved orders are all withheld, closed or placed."""
+    waiting = {OrderState.APPROVED, OrderState.INTENDED}
+    return run.verdict is not None and not any(order.state in waiting for order in run.orders.values())
+
+
+def _run(step: Step, run: Run) -> Iterator[Owed]:
+    """What a run that has not ended still lacks: its next stage, or its orders and its end."""
+    if run.verdict is not None:
+        yield from _orders(step, run)
+        return
+    author, kind, k = _next_stage(run)
+    yield Owed(author, kind, run.id, run.book, run.id, k)
+
+
+def _next_stage(run: Run) -> tuple[str, str, int]:
+    """Author, type and count of the event that a run without a verdict lacks next."""
+    if run.stopped is not None or run.failed is not None:
+        return "agent", "RunEnded", 1
+    stages = (
+        (run.reconciled, "executor", "AccountReconciled", 1),
+        (run.observed, "executor", "MarketObserved", 1),
+        (run.valued, "gate", "BookValued", 1),
+        (run.cleared, "gate", "RunCleared", 1),
+        (run.proposal, "agent", "ProposalMade", 1),
+        (run.evidence, "executor", "MarketObserved", 2),
+    )
+    return next(((author, kind, k) for event, author, kind, k in stages if event is None), ("gate", "Verdict", 1))
+
+
+def _orders(step: Step, run: Run) -> Iterator[Owed]:
+    """What the approved orders of a judged run still lack, SELLs first, then the run's own end."""
+    waiting = sorted((order for order in run.orders.values() if order.state.is_open), key=sending_order)
+    for order in waiting:
+        kind, resting = _next_of_order(step, order)
+        yield Owed("executor", kind, order.id, order.book, order.run, 1, resting)
+    if not waiting:
+        ended = run.settled is not None
+        yield Owed("agent" if ended else "executor", "RunEnded" if ended else "RunSettled", run.id, run.book, run.id)
+
+
+def sending_order(order: LedgerOrder) -> tuple[bool, int]:
+    """Sort key of a batch's orders: SELLs before BUYs, each in the proposal's order."""
+    return order.side is not Side.SELL, order.index
+
+
+def _next_of_order(step: Step, order: LedgerOrder) -> tuple[str, bool]:
+    """The event that an open order lacks next, and whether it merely rests at the broker."""
+    match order.state:
+        case OrderState.APPROVED:
+            return "OrderIntended", False
+        case OrderState.INTENDED:
+            return "OrderPlaced", False
+        case OrderState.WORKING:
+            return "OrderClosed", step.clock.step != "close" and not order.cancel
+        case _:
+            return "OrderClosed", False
+
+
+def _closing(state: State, step: Step) -> Iterator[Owed]:
+    """What a close step lacks after its orders and runs: prices, a valuation per open book, the hashes."""
+    time = compact(step.clock.to)
+    if step.observed is None:
+        yield Owed("executor", "MarketObserved", f"{DESK_BOOK}-{time}", DESK_BOOK)
+    for book in state.books.values():
+        if not book.closed and book.name not in step.valued:
+            yield Owed("gate", "BookValued", f"{book.name}-{time}", book.name)
+    for author in HASHING_AUTHORS:
+        if author not in step.hashed:
+            yield Owed(author, "StateHashed", step.clock.session, DESK_BOOK)

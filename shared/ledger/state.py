@@ -1,0 +1,191 @@
+"""The folded state of a desk. Values are frozen; folding gives a new state and shares what did not change.
+
+`Book`, `Account` and `Halt` are the hashed part; `Run`, `Step` and the other work fields say how far each piece of work has
+come, from which `shared.ledger.owed` derives what is still to do.
+"""
+
+from enum import StrEnum
+
+import msgspec
+
+from shared.protocol.envelope import Event
+from shared.protocol.events import ClockAdvanced, PolicyAdopted, RunArgs
+from shared.protocol.ids import index_of
+from shared.protocol.market import Side, instrument_key
+from shared.protocol.money import ZERO, Exact
+from shared.protocol.policy import Commission
+
+
+class OrderState(StrEnum):
+    """How far an approved order has come."""
+
+    APPROVED = "approved"
+    INTENDED = "intended"
+    WORKING = "working"
+    DONE = "done"
+    WITHHELD = "withheld"
+    CLOSED = "closed"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it still reserves cash or shares."""
+        return self not in {OrderState.WITHHELD, OrderState.CLOSED}
+
+
+class LedgerOrder(msgspec.Struct, frozen=True):
+    """An approved order.
+
+    `fx`: base per unit of its currency at the verdict; `schedule`: its fees, None if unknown; `counted`: month and exchange day
+    in which it counts; `cancel`: an operator wants it cancelled.
+    """
+
+    id: str
+    book: str
+    run: str
+    symbol: str
+    currency: str
+    side: Side
+    quantity: Exact
+    limit: Exact
+    fx: Exact
+    schedule: Commission | None
+    counted: tuple[str, str]
+    state: OrderState = OrderState.APPROVED
+    filled: Exact = ZERO
+    permanent_id: str | None = None
+    cancel: bool = False
+
+    @property
+    def key(self) -> str:
+        """`SYMBOL:CURRENCY`."""
+        return instrument_key(self.symbol, self.currency)
+
+    @property
+    def index(self) -> int:
+        """The order's 1-based index in its proposal."""
+        return index_of(self.id)
+
+    @property
+    def remaining(self) -> Exact:
+        """Shares not yet filled."""
+        return Exact(self.quantity - self.filled)
+
+
+class Holding(msgspec.Struct, frozen=True):
+    """Shares held and their cost in base currency (buys add their full cash cost, sells remove proportionally)."""
+
+    quantity: Exact
+    cost: Exact
+
+
+class Counter(msgspec.Struct, frozen=True):
+    """Orders used in one period; `period` is `YYYY-MM` or `YYYY-MM-DD`, empty before the first."""
+
+    period: str = ""
+    used: int = 0
+
+    def within(self, period: str) -> int:
+        """Orders used in `period`: nothing of an older one counts."""
+        return self.used if self.period == period else 0
+
+
+class Halt(msgspec.Struct, frozen=True):
+    """A halt in force: `kind` full or reduce_only."""
+
+    kind: str
+    reason: str
+
+
+class Book(msgspec.Struct, frozen=True):
+    """Virtual capital of one proposal source, in the desk's base currency.
+
+    `holdings` by instrument key; `orders` the open ones by id, `runs` those not ended; `counts` and `digest`
+    stand for ended runs: d = SHA-256(d ‖ id ‖ status). `value` is that of the newest `BookValued` of any kind.
+    """
+
+    name: str
+    source: str
+    currency: str
+    cash: Exact = ZERO
+    deposited: Exact = ZERO
+    fees: Exact = ZERO
+    holdings: dict[str, Holding] = {}
+    orders: dict[str, LedgerOrder] = {}
+    peak: Exact = ZERO
+    units: Exact = ZERO
+    previous: Exact | None = None
+    month: Counter = Counter()
+    day: Counter = Counter()
+    halt: Halt | None = None
+    runs: tuple[str, ...] = ()
+    counts: dict[str, int] = {}
+    digest: str = ""
+    value: Exact | None = None
+    quoted: str = ""
+    closed: bool = False
+
+    def held(self, key: str) -> Exact:
+        """Shares of an instrument in the book."""
+        holding = self.holdings.get(key)
+        return holding.quantity if holding else ZERO
+
+
+class Account(msgspec.Struct, frozen=True):
+    """The broker's account: cash per currency as last reconciled plus fills since, None until first reconciled."""
+
+    cash: dict[str, Exact] | None = None
+    baseline: dict[str, Exact] = {}
+    failed: bool = False
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One run not yet ended: which of its events stand in the log. Events are kept where later steps need their data."""
+
+    id: str
+    book: str
+    source: str
+    slot: str
+    session: str
+    names: tuple[str, ...]
+    started: Event
+    reconciled: Event | None = None
+    observed: Event | None = None
+    valued: Event | None = None
+    cleared: Event | None = None
+    stopped: Event | None = None
+    proposal: Event | None = None
+    failed: Event | None = None
+    evidence: Event | None = None
+    verdict: Event | None = None
+    orders: dict[str, LedgerOrder] = {}
+    settled: Event | None = None
+
+
+class Step(msgspec.Struct, frozen=True):
+    """The step of desk time that is going on. `observed`, `valued`, `hashed` concern a close step."""
+
+    clock: ClockAdvanced
+    event: Event
+    started: tuple[str, ...] = ()
+    observed: Event | None = None
+    valued: tuple[str, ...] = ()
+    hashed: tuple[str, ...] = ()
+
+
+class State(msgspec.Struct, frozen=True):
+    """Everything that folding the log gives. `seq` is the last sequence folded; `problem` says that the log was lost."""
+
+    seq: int = 0
+    args: RunArgs | None = None
+    step: Step | None = None
+    policy: PolicyAdopted | None = None
+    account: Account = Account()
+    books: dict[str, Book] = {}
+    halts: dict[str, Halt] = {}
+    runs: dict[str, Run] = {}
+    problem: str | None = None
+
+    @property
+    def now(self) -> str | None:
+        """Desk time, None before the first `ClockAdvanced`."""
+        return self.step.clock.to if self.step else None

@@ -1,0 +1,222 @@
+"""An auditor that trusts nothing of the desk: it reads the log's JSON with the standard library and re-derives every claim.
+
+It imports nothing of `services` or `shared`, keeps its own books and compares them with what the broker says it holds.
+"""
+
+import hashlib
+import json
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal, getcontext
+from typing import Any
+from zoneinfo import ZoneInfo
+
+getcontext().prec = 80
+ZERO, HUNDRED = Decimal(0), Decimal(100)
+
+
+@dataclass
+class Book:
+    """What the log says a book has."""
+
+    cash: Decimal = ZERO
+    deposited: Decimal = ZERO
+    held: dict[str, Decimal] = field(default_factory=lambda: defaultdict(Decimal))
+    open: dict[str, dict[str, Any]] = field(default_factory=dict)
+    used: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+
+class Auditor:
+    """Reads payloads in log order and collects every breach as one line of text."""
+
+    def __init__(self) -> None:
+        self.breaches: list[str] = []
+        self.books: dict[str, Book] = defaultdict(Book)
+        self.policy: dict[str, Any] = {}
+        self.observed: dict[str, dict[str, Any]] = {}
+        self.proposed: dict[str, list[dict[str, Any]]] = {}
+        self.approved: dict[str, dict[str, Any]] = {}
+        self.seen_orders: set[str] = set()
+        self.approvals = self.blocks = self.fills = 0
+        self.tips: dict[str, tuple[int, str]] = {}
+
+    def read(self, subject: str, payload: bytes) -> None:
+        """Take the next stored message."""
+        event = json.loads(payload)
+        self._links(subject, event, payload)
+        handler = getattr(self, f"_{event['type'].lower()}", None)
+        if handler is not None:
+            handler(event, event["data"])
+
+    def say(self, event: dict[str, Any], text: str) -> None:
+        self.breaches.append(f"{event['id']}: {text}")
+
+    def _links(self, subject: str, event: dict[str, Any], payload: bytes) -> None:
+        _, author, book, kind = subject.split(".")
+        if (author, book, kind) != (event["by"]["service"], event["book"], event["type"]):
+            self.say(event, f"does not belong to subject {subject}")
+        prefix = f"agent.{book}" if author == "agent" else author
+        n, sha = self.tips.get(prefix, (0, None))
+        if (event["n"], event["prev"]) != (n + 1, sha):
+            self.say(event, f"breaks the chain of {prefix}: n {event['n']} after {n}")
+        self.tips[prefix] = (event["n"], hashlib.sha256(payload).hexdigest())
+
+    def _policyadopted(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        self.policy = data["policy"]
+
+    def _cashdeposited(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        book, amount = self.books[event["book"]], Decimal(data["amount"])
+        book.cash, book.deposited = book.cash + amount, book.deposited + amount
+
+    def _marketobserved(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        self.observed[event["id"]] = {**data, "at": event["at"]}
+
+    def _proposalmade(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        self.proposed[event["run"]] = data["orders"]
+
+    def _verdict(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        orders = self.proposed[event["run"]]
+        if sorted(row["index"] for row in data["decisions"]) != list(range(1, len(orders) + 1)):
+            self.say(event, "does not decide every proposed order once")
+        evidence = next(self.observed[name] for name in data["evidence"] if name in self.observed)
+        for row in data["decisions"]:
+            if not row["approved"]:
+                self.blocks += 1
+                if not row["reasons"] and not data["block"] and not row["needs_approval"]:
+                    self.say(event, f"blocks order {row['index']} without a reason")
+                continue
+            self.approvals += 1
+            self._judge(event, row, orders[row["index"] - 1], evidence)
+
+    def _judge(self, event: dict[str, Any], row: dict[str, Any], proposed: dict[str, Any], evidence: dict[str, Any]) -> None:
+        """Hold one approved order against the policy, by arithmetic of our own."""
+        limits, book = self.policy["limits"], self.books[event["book"]]
+        key, buy = f"{row['symbol']}:{row['currency']}", row["side"] == "BUY"
+        quantity, limit = Decimal(row["quantity"]), Decimal(row["limit"])
+        if (quantity, limit) != (Decimal(proposed["quantity"]), Decimal(proposed["limit"])):
+            self.say(event, f"approves {quantity} at {limit}, proposed were {proposed['quantity']} at {proposed['limit']}")
+        if quantity <= 0 or quantity % 1 or limit <= 0:
+            self.say(event, f"approves quantity {quantity} at {limit}")
+        if buy and key not in {f"{i['symbol']}:{i['currency']}" for i in self.policy["universe"]}:
+            self.say(event, f"buys {key}, which is not in the universe")
+        reference = reference_price(
+            next(q for q in evidence["quotes"] if q["symbol"] == row["symbol"] and q["currency"] == row["currency"])
+        )
+        if abs(limit - reference) * HUNDRED > Decimal(limits["max_price_deviation_pct"]) * reference:
+            self.say(event, f"limit {limit} is outside the collar around {reference}")
+        if not all(session["open"] for session in evidence["sessions"].values()):
+            self.say(event, "approves while the exchange is closed")
+        fx = Decimal(evidence["fx"].get(row["currency"], "1"))
+        if buy:
+            fee = self._fee(row["currency"], quantity, limit) * fx
+            self._judge_buy(event, book, key, quantity, reference * fx, quantity * limit * fx, fee, evidence)
+        elif quantity > book.held[key] - sum((o["left"] for o in book.open.values() if o["key"] == key and not o["buy"]), ZERO):
+            self.say(event, f"sells {quantity} of {key}, more than held")
+        month = datetime.fromisoformat(event["at"]).astimezone(ZoneInfo(limits["month_timezone"])).strftime("%Y-%m")
+        book.used[month] += 1
+        if buy and book.used[month] > limits["max_trades_per_month"]:
+            self.say(event, f"is order {book.used[month]} of {month}")
+        order = {"key": key, "buy": buy, "left": quantity, "limit": limit, "fx": fx, "currency": row["currency"], "month": month}
+        book.open[row["order"]] = self.approved[row["order"]] = {**order, "quantity": quantity}
+
+    def _judge_buy(
+        self,
+        event: dict[str, Any],
+        book: Book,
+        key: str,
+        quantity: Decimal,
+        price: Decimal,
+        notional: Decimal,
+        fee: Decimal,
+        evidence: dict[str, Any],
+    ) -> None:
+        free = book.cash - sum((self._reserved(order) for order in book.open.values()), ZERO)
+        # SELLs of the batch are judged first and credit the simulated book; the executor withholds what they do not fund
+        free += sum(
+            (o["left"] * o["limit"] * o["fx"] - self._fee(o["currency"], o["left"], o["limit"]) for o in self._sells(book)), ZERO
+        )
+        if notional + fee > free:
+            self.say(event, f"buys for {notional + fee} with {free} free")
+        prices = {f"{q['symbol']}:{q['currency']}": reference_price(q) for q in evidence["quotes"]}
+        value = book.cash + sum((shares * prices[name] for name, shares in book.held.items() if shares), ZERO)
+        coming = sum((o["left"] for o in book.open.values() if o["key"] == key and o["buy"]), ZERO)
+        cap = Decimal(self.policy["limits"]["max_position_pct"])
+        if (book.held[key] + coming + quantity) * price * HUNDRED > cap * (value - fee):
+            self.say(event, f"takes {key} over {cap} % of {value}")
+
+    def _sells(self, book: Book) -> list[dict[str, Any]]:
+        return [order for order in book.open.values() if not order["buy"]]
+
+    def _reserved(self, order: dict[str, Any]) -> Decimal:
+        if not order["buy"] or not order["left"]:
+            return ZERO
+        fee = self._fee(order["currency"], order["left"], order["limit"])
+        return Decimal((order["left"] * order["limit"] + fee) * order["fx"])
+
+    def _fee(self, currency: str, quantity: Decimal, limit: Decimal) -> Decimal:
+        row = next(row for row in self.policy["commission"] if row["currency"] == currency)
+        fee = max(quantity * Decimal(row["per_share"]), Decimal(row["minimum"]))
+        return min(fee, quantity * limit * Decimal(row["maximum_pct"]) / HUNDRED)
+
+    def _orderintended(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        order = self.approved.get(data["order"])
+        if order is None:
+            return self.say(event, "is sent without an approving verdict")
+        if data["order"] in self.seen_orders:
+            self.say(event, "is sent twice")
+        self.seen_orders.add(data["order"])
+        sent = (f"{data['symbol']}:{data['currency']}", data["side"] == "BUY", Decimal(data["quantity"]), Decimal(data["limit"]))
+        if sent != (order["key"], order["buy"], order["quantity"], order["limit"]):
+            self.say(event, "differs from what was approved")
+        return None
+
+    def _orderwithheld(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        order = self.books[event["book"]].open.pop(data["order"])
+        self.books[event["book"]].used[order["month"]] -= 1
+
+    def _orderclosed(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        order = self.books[event["book"]].open.pop(data["order"])
+        if order["quantity"] - order["left"] != Decimal(data["filled"]):
+            self.say(event, f"says {data['filled']} filled, the fills say {order['quantity'] - order['left']}")
+
+    def _fillsettled(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        self.fills += 1
+        if data["order"] not in self.seen_orders:
+            self.say(event, "fills an order that was never sent")
+        book, order = self.books[event["book"]], self.books[event["book"]].open[data["order"]]
+        quantity, price, buy = Decimal(data["quantity"]), Decimal(data["price"]), data["side"] == "BUY"
+        if price <= 0 or (price > order["limit"] if buy else price < order["limit"]):
+            self.say(event, f"fills at {price}, beyond the limit {order['limit']}")
+        order["left"] -= quantity
+        if order["left"] < 0:
+            self.say(event, "fills more than was ordered")
+        book.held[order["key"]] += quantity if buy else -quantity
+        gross, fee = quantity * price * Decimal(data["fx"]), Decimal(data["fee"]["amount"])
+        if Decimal(data["cash_effect"]) != (-gross if buy else gross) - fee:
+            self.say(event, f"has cash effect {data['cash_effect']}")
+        book.cash += Decimal(data["cash_effect"])
+        if book.cash < 0:
+            self.say(event, f"leaves cash at {book.cash}")
+
+    def against_broker(self, positions: dict[str, Decimal], cash: Decimal, opening_cash: Decimal) -> None:
+        """Compare the sum of all books with the broker's own account."""
+        total: dict[str, Decimal] = defaultdict(Decimal)
+        for book in self.books.values():
+            for key, shares in book.held.items():
+                total[key] += shares
+        if {k: v for k, v in total.items() if v} != {k: v for k, v in positions.items() if v}:
+            self.breaches.append(f"books hold {dict(total)}, the broker {positions}")
+        moved = sum((book.cash - book.deposited for book in self.books.values()), ZERO)
+        if opening_cash + moved != cash:
+            self.breaches.append(f"books moved the account's cash by {moved}, the broker has {cash} after {opening_cash}")
+
+
+def reference_price(quote: dict[str, Any]) -> Decimal:
+    """`last` inside bid and ask or without them, else their middle."""
+    bid, ask, last = (Decimal(quote[name]) if quote[name] is not None else None for name in ("bid", "ask", "last"))
+    if last is not None and (bid is None or ask is None or bid <= last <= ask):
+        return last
+    if bid is None or ask is None:
+        raise ValueError(f"no price for {quote['symbol']}")
+    return (bid + ask) / 2
