@@ -22,6 +22,7 @@ def deposit(book: Book, amount: Exact) -> Book:
             cash=Exact(book.cash + amount),
             deposited=Exact(book.deposited + amount),
             value=None if book.value is None else Exact(book.value + amount),
+            loss_flows=Exact(book.loss_flows + amount),
         )
         if not value:
             return replace(base, units=Exact(book.units + amount), peak=after)
@@ -31,6 +32,19 @@ def deposit(book: Book, amount: Exact) -> Book:
             peak=divide(book.peak * after, value),
             previous=None if book.previous is None else divide(book.previous * after, value),
         )
+
+
+def valued(book: Book, value: Exact | None, day: str) -> Book:
+    """The book after a valuation of any kind on an exchange day.
+
+    The loss of the day counts from the newest valuation before it, else from its first one that is known.
+    """
+    if day != book.loss_day:
+        start = value if book.value is None else book.value
+        return replace(book, value=value, loss_day=day, loss_start=start, loss_flows=ZERO)
+    if book.loss_start is None:
+        return replace(book, value=value, loss_start=value, loss_flows=ZERO)
+    return replace(book, value=value)
 
 
 def with_order(book: Book, order: LedgerOrder, counted: int = 0) -> Book:

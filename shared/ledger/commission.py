@@ -5,7 +5,7 @@ from decimal import Decimal
 from shared.protocol.money import Exact, wide_context
 from shared.protocol.policy import Commission
 
-_HUNDRED = Decimal(100)
+_ONE_PERCENT = Decimal("0.01")
 
 
 def commission(schedule: Commission | None, quantity: Decimal, limit: Decimal) -> Exact | None:
@@ -16,5 +16,9 @@ def commission(schedule: Commission | None, quantity: Decimal, limit: Decimal) -
     if schedule is None:
         return None
     with wide_context():
-        fee = max(quantity * schedule.per_share, schedule.minimum)
-        return Exact(min(fee, quantity * limit * schedule.maximum_pct / _HUNDRED))
+        return Exact(fee_of(schedule, quantity, quantity * limit))
+
+
+def fee_of(schedule: Commission, quantity: Decimal, gross: Decimal) -> Decimal:
+    """The same for an order worth `gross` in the schedule's currency; call it where products are exact."""
+    return min(max(quantity * schedule.per_share, schedule.minimum), gross * schedule.maximum_pct * _ONE_PERCENT)

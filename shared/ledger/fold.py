@@ -126,7 +126,7 @@ def _market_observed(state: State, event: Event) -> State:
 
 def _book_valued(state: State, event: Event) -> State:
     data = event.expect(BookValued)
-    book = replace(state.books[event.book], value=data.value)
+    book = books.valued(state.books[event.book], data.value, exchange_day_of(event.at))
     if event.run is None:
         step = state.step
         valued = step and replace(step, valued=(*step.valued, event.book))

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from shared.ledger.commission import commission
+from shared.ledger.commission import fee_of
 from shared.ledger.state import Book, LedgerOrder
 from shared.protocol.market import Side
 from shared.protocol.money import ZERO, Exact, wide_context
@@ -10,11 +10,18 @@ from shared.protocol.money import ZERO, Exact, wide_context
 
 def reserved_by(order: LedgerOrder) -> Exact:
     """Base-currency cash that a BUY holds back: remaining × limit × FX + commission on the remainder; 0 for a SELL."""
-    if order.side is not Side.BUY or not order.remaining:
-        return ZERO
     with wide_context():
-        fee = commission(order.schedule, order.remaining, order.limit) or ZERO
-        return Exact((order.remaining * order.limit + fee) * order.fx)
+        return Exact(held_back(order))
+
+
+def held_back(order: LedgerOrder) -> Decimal:
+    """The same as a plain number; call it where products are exact."""
+    remaining = order.quantity - order.filled
+    if order.side is not Side.BUY or not remaining:
+        return ZERO
+    gross = remaining * order.limit
+    fee = fee_of(order.schedule, remaining, gross) if order.schedule else ZERO
+    return (gross + fee) * order.fx
 
 
 def reserved_cash(book: Book) -> Exact:

@@ -100,7 +100,8 @@ class Book(msgspec.Struct, frozen=True):
     """Virtual capital of one proposal source, in the desk's base currency.
 
     `holdings` by instrument key; `orders` the open ones by id, `runs` those not ended; `counts` and `digest`
-    stand for ended runs: d = SHA-256(d ‖ id ‖ status). `value` is that of the newest `BookValued` of any kind.
+    stand for ended runs: d = SHA-256(d ‖ id ‖ status). `value` is that of the newest `BookValued` of any kind. `loss_start` is
+    the value from which the loss of the exchange day `loss_day` counts, `loss_flows` what was deposited since.
     """
 
     name: str
@@ -122,6 +123,9 @@ class Book(msgspec.Struct, frozen=True):
     digest: str = ""
     value: Exact | None = None
     quoted: str = ""
+    loss_day: str = ""
+    loss_start: Exact | None = None
+    loss_flows: Exact = ZERO
     closed: bool = False
 
     def held(self, key: str) -> Exact:

@@ -179,7 +179,7 @@ def read_log(folder: Path) -> list[Message]:
     try:
         ports_file = folder / f"nats-server_{server.pid}.ports"
         url = wait_for(lambda: ports_file.exists() and ports_file.read_text() and json.loads(ports_file.read_text())["nats"][0])
-        return asyncio.new_event_loop().run_until_complete(_read_all(url))
+        return asyncio.run(_read_all(url))
     finally:
         server.terminate()
         server.wait(20)

@@ -1,0 +1,149 @@
+"""How many orders a second the gate judges, with every rule on.
+
+One evaluation is one order of a batch of ten on a book of 20 positions with ten orders at work: seven approved, three blocked by
+the collar, by position, and by cash (with cash_reserve and gross_exposure), with reasons and `largest`; the observation is read
+and the book valued once a batch. A figure is the best of some rounds, as other work on the machine only slows it. Prints, never
+asserts speed; the verdicts are checked.
+"""
+
+import argparse
+import gc
+import time
+from collections.abc import Callable
+from typing import Final
+
+from services.gate.books import BookView
+from services.gate.market import observed_market
+from services.gate.verdict import Judgement, judge
+from shared.ledger.state import LedgerOrder, OrderState
+from shared.protocol.events import MarketObserved
+from shared.protocol.market import ExchangeSession, Instrument, ProposedOrder, Quote, QuoteKind, Side
+from shared.protocol.money import Exact
+from shared.protocol.policy import Commission, Limits, Policy
+from shared.protocol.reasons import Rule
+
+AT: Final = "2022-10-03T14:30:00.000000Z"
+BATCH: Final = 10
+CALLS: Final = 25
+POSITIONS: Final = (20, 1000)
+FULL: Final = "S0018"
+TARGET_PER_S: Final = 20_000
+TARGET_RATIO: Final = 3
+
+LIMITS: Final = Limits(
+    max_trades_per_month=1000,
+    max_order_notional=Exact(100_000),
+    max_gross_pct=Exact(100),
+    max_orders_per_day=500,
+    max_daily_loss_pct=Exact(10),
+    min_cash_pct=Exact(1),
+    approval_above=Exact(500_000),
+    foreign_currency="deny",
+)
+FEES: Final = Commission("USD", Exact("0.005"), Exact(1), Exact(1))
+
+
+def name(index: int) -> str:
+    """Symbol number `index`."""
+    return f"S{index:04d}"
+
+
+def policy(positions: int) -> Policy:
+    """Every rule on, a universe of all names."""
+    rows = tuple(Instrument(name(index), "SMART", "USD") for index in range(positions + BATCH))
+    return Policy("USD", LIMITS, universe=rows, commission=(FEES,))
+
+
+def observation(positions: int) -> MarketObserved:
+    """A quote near 100 for every name."""
+    quotes = tuple(
+        Quote(
+            name(index), "USD", QuoteKind.SIM, AT, bid=Exact("99.98"), ask=Exact("100.02"), last=Exact(100), close=Exact("99.5")
+        )
+        for index in range(positions + BATCH)
+    )
+    hours = ExchangeSession(True, "2022-10-03", "2022-10-03T13:30:00.000000Z", "2022-10-03T20:00:00.000000Z")
+    return MarketObserved("verdict", quotes, {}, {}, {"SMART": hours})
+
+
+def working(index: int) -> LedgerOrder:
+    """An order at work: five BUYs, five SELLs of ten shares."""
+    side = Side.BUY if index % 2 else Side.SELL
+    price = Exact(99) if side is Side.BUY else Exact(101)
+    order = f"20221003T1000-bench-1-{index + 1}"
+    fields = (Exact(10), price, Exact(1), FEES, ("2022-10", "2022-10-03"))
+    return LedgerOrder(order, "bench", "20221003T1000-bench-1", name(index), "USD", side, *fields, state=OrderState.WORKING)
+
+
+def book(positions: int) -> BookView:
+    """20 shares of each of the first names, 140 of `FULL`, a crumb of every further one, and 9,000 in cash."""
+    shares = {name(index): Exact(20) if index < POSITIONS[0] else Exact("0.01") for index in range(positions)}
+    return BookView(
+        name="bench",
+        cash=Exact(9_000),
+        holdings={f"{symbol}:USD": Exact(140) if symbol == FULL else held for symbol, held in shares.items()},
+        working=tuple(working(index) for index in range(BATCH)),
+        others=(),
+        peak=Exact(63_000),
+        used_month=12,
+        used_day=10,
+        day_start=Exact(61_500),
+        currencies=("USD",),
+    )
+
+
+def proposal() -> tuple[ProposedOrder, ...]:
+    """Three SELLs and four BUYs that pass; a BUY off the collar, one into a full position, one that cash does not cover."""
+    sells = tuple(ProposedOrder(name(index), "USD", "SELL", "5", "99.5", "rebalance") for index in (12, 14, 16))
+    buys = tuple(ProposedOrder(name(index), "USD", "BUY", "10", "100.5", "rebalance") for index in (13, 15, 17, 19))
+    blocked = ((name(11), "1", "110"), (FULL, "20", "100"), (name(11), "60", "100"))
+    rest = tuple(ProposedOrder(symbol, "USD", "BUY", quantity, limit, "too much") for symbol, quantity, limit in blocked)
+    return (*buys[:2], *rest, *sells, *buys[2:])
+
+
+def check(judged: Judgement) -> None:
+    """The batch is the one that the figure stands for."""
+    blocked = {decision.index: tuple(why.rule for why in decision.reasons) for decision in judged.decisions if decision.reasons}
+    wanted = {3: (Rule.PRICE_COLLAR,), 4: (Rule.POSITION,), 5: (Rule.CASH, Rule.CASH_RESERVE, Rule.GROSS_EXPOSURE)}
+    if blocked != wanted or sum(decision.approved for decision in judged.decisions) != BATCH - len(wanted):
+        raise SystemExit(f"not the batch that is to be measured: {judged.decisions}")
+
+
+def seconds_for(run: Callable[[], object], rounds: int, repeat: int) -> float:
+    """Seconds of one call: the best of `rounds` of `repeat` calls."""
+    found = []
+    for _ in range(rounds):
+        gc.collect()
+        start = time.perf_counter()
+        for _ in range(repeat):
+            run()
+        found.append((time.perf_counter() - start) / repeat)
+    return min(found)
+
+
+def measure(positions: int, rounds: int) -> float:
+    """Evaluations a second on a book of `positions`."""
+    rules, seen, held, orders = policy(positions), observation(positions), book(positions), proposal()
+    judged = judge(rules, held, observed_market(AT, seen, rules), orders, run="20221003T1030-bench-1")
+    check(judged)
+
+    def batch() -> Judgement:
+        return judge(rules, held, observed_market(AT, seen, rules), orders, run="20221003T1030-bench-1")
+
+    return BATCH / seconds_for(batch, rounds, CALLS)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=60)
+    rounds = parser.parse_args().rounds
+    rates = {positions: measure(positions, rounds) for positions in POSITIONS}
+    for positions, rate in rates.items():
+        print(f"{positions:5d} positions: {rate:9,.0f} evaluations/s")
+    few, many = (rates[positions] for positions in POSITIONS)
+    print(f"target: {TARGET_PER_S:,}/s; {POSITIONS[1]} positions {few / many:.2f} times slower, target at most {TARGET_RATIO}")
+
+
+if __name__ == "__main__":
+    main()

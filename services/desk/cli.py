@@ -1,0 +1,166 @@
+"""The `propdesk` command: what can be typed, and how every command ends. Heavy imports stand inside the commands."""
+
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from services.desk.console import say
+from services.desk.errors import DeskError, RunFailed
+from services.desk.layout import DEFAULT_DIR, Layout
+from services.desk.signals import SIGNALS
+
+BEGAN: Final = time.monotonic()
+
+app = typer.Typer(
+    name="propdesk",
+    help="A paper-trading desk for AI agents: agents propose, a gate decides, an executor trades, a journal remembers.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+gate = typer.Typer(help="The gate as a calculator.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(gate, name="gate")
+
+DirOption = Annotated[Path, typer.Option("--dir", envvar="PROPDESK_DIR", help="The data directory.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
+
+
+def _version(wanted: bool) -> None:
+    """Print the version and end."""
+    if wanted:
+        from importlib.metadata import version
+
+        from services.desk.console import show
+
+        show(f"propdesk {version('propdesk')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """A paper-trading desk for AI agents: agents propose, a gate decides, an executor trades, a journal remembers."""
+
+
+@app.command()
+def run(
+    data: Annotated[Path | None, typer.Option(help="A price file; default: 20 US stocks that come along.")] = None,
+    days: Annotated[int | None, typer.Option(help="How many sessions (default: the last 60).")] = None,
+    start: Annotated[str | None, typer.Option("--from", metavar="YYYY-MM-DD", help="The first session.")] = None,
+    end: Annotated[str | None, typer.Option("--to", metavar="YYYY-MM-DD", help="The last session.")] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND[:ARG][@BOOK]", help="Who proposes; repeatable, replaces the three built-in books."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Part of what makes two runs the same run.")] = 0,
+    policy: Annotated[Path | None, typer.Option(help="A policy file; default: the demo policy.")] = None,
+    directory: DirOption = Path(DEFAULT_DIR),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Rename an old data directory and start anew.")] = False,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Return when the run is over (it always does yet).")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Paper-trade a price file with the whole stack on this machine."""
+    from services.desk import arguments
+    from services.desk.display import JsonDisplay, PersonDisplay
+    from services.desk.run import Job
+    from services.desk.run import run as run_job
+
+    options = arguments.RunOptions(
+        data=data or arguments.BUNDLED_DATA,
+        days=days,
+        start=start,
+        end=end,
+        sources=tuple(source or ()),
+        seed=seed,
+        policy=policy or arguments.DEMO_POLICY,
+    )
+    prepared, layout = arguments.prepare(options), Layout(directory)
+    for warning in prepared.warnings():
+        say(f"data: {warning}")
+    display = JsonDisplay(prepared, BEGAN) if as_json else PersonDisplay(prepared, layout, BEGAN)
+    run_job(Job(prepared, layout, fresh, display, BEGAN))
+
+
+@app.command()
+def replay(
+    to: Annotated[int | None, typer.Option(min=1, help="Fold up to this sequence only; changes no database.")] = None,
+    directory: DirOption = Path(DEFAULT_DIR),
+    as_json: JsonOption = False,
+) -> None:
+    """Rebuild every read model from the log alone and print the hash of the state."""
+    from services.desk.offline import replay as replay_log
+
+    replay_log(Layout(directory), to, as_json=as_json)
+
+
+@app.command()
+def status(directory: DirOption = Path(DEFAULT_DIR), as_json: JsonOption = False) -> None:
+    """What the desk holds, what it did, and whether one is running."""
+    from services.desk.status import show_status
+
+    show_status(Layout(directory), as_json=as_json)
+
+
+@app.command()
+def cancel(
+    order: Annotated[str, typer.Argument(metavar="ORDER", help="The order's id.")],
+    reason: Annotated[str, typer.Option(help="Why; it stands in the log for ever.")],
+    request: Annotated[str | None, typer.Option(metavar="ID", help="Repeat a request with its id: it is one event.")] = None,
+    directory: DirOption = Path(DEFAULT_DIR),
+    as_json: JsonOption = False,
+) -> None:
+    """Cancel an order that has not ended."""
+    from services.desk.operate import cancel as cancel_order
+
+    cancel_order(Layout(directory), order, reason, request, as_json=as_json)
+
+
+@gate.command("check")
+def gate_check(
+    policy: Annotated[Path, typer.Option(help="A policy file.")],
+    state: Annotated[Path, typer.Option(help="Book, quotes and sessions as JSON.")],
+    orders: Annotated[Path, typer.Option(help="A list of orders as JSON.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Judge orders without any service; exits 0 whenever it could judge."""
+    from services.desk.gate_check import check
+
+    check(policy, state, orders, as_json=as_json)
+
+
+def main(args: list[str] | None = None) -> int:
+    """Run a command; returns its exit code: 0 done, 1 failed, 2 wrong usage, 3 not reconciled, 128 + n after signal n."""
+    SIGNALS.catch()
+    try:
+        code = app(args, prog_name="propdesk", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except typer.Abort:
+        return 1
+    except DeskError as error:
+        _explain(error)
+        return error.exit_code
+    except typer.TyperException as error:
+        text = error.format_message()
+        say(text if text.startswith("Usage:") else f"propdesk: {text} (propdesk --help says more)")
+        return error.exit_code
+    except Exception as error:
+        say(traceback.format_exc().rstrip())
+        say(f"propdesk: a fault of propdesk itself: {type(error).__name__}: {error}")
+        return 1
+
+
+def _explain(error: DeskError) -> None:
+    """One line on what went wrong, after the last words of whoever failed."""
+    for line in error.details if isinstance(error, RunFailed) else ():
+        say(f"  | {line}")
+    say(f"propdesk: {error}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

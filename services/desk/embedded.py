@@ -1,0 +1,78 @@
+"""A nats-server of our own for commands that need the log while no desk runs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from services.desk.errors import Interrupted, RunFailed, UsageError
+from services.desk.layout import Layout
+from services.desk.lock import Lock, is_held
+from services.desk.server import url_of
+from services.desk.settings import Bounds
+from services.desk.signals import SIGNALS
+from services.desk.supervisor import Supervisor
+from shared.bus.jetstream import Connection, connect
+from shared.bus.ports import BusError, Refused
+
+Result = TypeVar("Result")
+Work = Callable[[Connection], Awaitable[Result]]
+ROLE = "desk"
+CONNECT_WAIT_S = 10.0
+
+
+def running_desk(layout: Layout) -> int | None:
+    """The pid of the desk that runs in this directory, None if none does; raises `UsageError` if there is no log."""
+    if not layout.has_log:
+        raise UsageError(f"there is no event log in {layout.root}: start a run, or name the directory with --dir")
+    return is_held(layout)
+
+
+def with_log(layout: Layout, work: Work[Result], bounds: Bounds | None = None) -> Result:
+    """Do `work` on the log of a directory in which no desk runs: locked, with a nats-server started for it and ended after it."""
+    bounds = bounds or Bounds()
+    lock = Lock.take(layout, bounds.orphans_s)
+    try:
+        return asyncio.run(_locked(layout, lock, work, bounds))
+    except Refused as error:
+        raise UsageError(str(error)) from error
+    except BusError as error:
+        raise RunFailed(f"{type(error).__name__}: {error}") from error
+    finally:
+        lock.release()
+
+
+def with_running(layout: Layout, work: Work[Result]) -> Result:
+    """Do `work` over the nats-server of the desk that runs in this directory."""
+    url = url_of(layout)
+    if url is None:
+        raise RunFailed(f"a desk is starting in {layout.root}: try again in a moment")
+    try:
+        return asyncio.run(_connected(url, work))
+    except BusError as error:
+        raise RunFailed(f"the desk in {layout.root} does not answer ({error}): try again") from error
+
+
+async def _locked(layout: Layout, lock: Lock, work: Work[Result], bounds: Bounds) -> Result:
+    """Start the server, work, and stop it, whatever happens."""
+    layout.make()
+    supervisor = Supervisor(layout, lock, bounds)
+    loop = asyncio.get_running_loop()
+
+    def end(interrupted: Interrupted) -> None:
+        loop.call_soon_threadsafe(supervisor.fail, interrupted)
+
+    with SIGNALS.handing_to(end):
+        try:
+            await supervisor.start_server()
+            return await supervisor.first_of(_connected(supervisor.server.url, work))
+        finally:
+            await supervisor.stop()
+
+
+async def _connected(url: str, work: Work[Result]) -> Result:
+    """Connect, work, and close."""
+    connection = await connect(url, ROLE, wait_s=CONNECT_WAIT_S)
+    try:
+        return await work(connection)
+    finally:
+        await connection.close()

@@ -1,0 +1,39 @@
+"""How a command ends when it does not end well: one line for a person and an exit code."""
+
+import signal
+
+
+class DeskError(Exception):
+    """Something stopped the command; `str()` is the line to show."""
+
+    exit_code = 1
+
+
+class UsageError(DeskError):
+    """Wrong usage or configuration; nothing was written."""
+
+    exit_code = 2
+
+
+class RunFailed(DeskError):
+    """The run stopped abnormally; `details` are further lines, such as the end of a service's log."""
+
+    def __init__(self, message: str, details: tuple[str, ...] = ()) -> None:
+        """Keep the further lines beside the message."""
+        super().__init__(message)
+        self.details = details
+
+
+class NotReconciled(DeskError):
+    """The ledger and the broker differ, or the log was lost."""
+
+    exit_code = 3
+
+
+class Interrupted(DeskError):
+    """A signal ended the command; a run can be resumed. The exit code is 128 + the signal's number."""
+
+    def __init__(self, number: int) -> None:
+        """Remember which signal it was."""
+        super().__init__(f"stopped by {signal.Signals(number).name}")
+        self.exit_code = 128 + number

@@ -1,0 +1,98 @@
+"""The data directory: what lies where in it, and how an old one is put aside."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from services.desk.errors import UsageError
+
+DEFAULT_DIR: Final = ".propdesk"
+MAX_OLD: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Paths inside one data directory."""
+
+    root: Path
+
+    @property
+    def lock(self) -> Path:
+        """Locked while a desk, its nats-server or its simulator lives; holds the desk's pid."""
+        return self.root / "lock"
+
+    @property
+    def stream(self) -> Path:
+        """The event log and the server's own files."""
+        return self.root / "js"
+
+    @property
+    def broker(self) -> Path:
+        """The simulator's own memory."""
+        return self.root / "broker"
+
+    @property
+    def broker_port(self) -> Path:
+        """Where the simulator says on which port it listens."""
+        return self.broker / "port"
+
+    @property
+    def logs(self) -> Path:
+        """One log file per service."""
+        return self.root / "logs"
+
+    @property
+    def journal(self) -> Path:
+        """The read models, which can be deleted and replayed."""
+        return self.root / "journal.db"
+
+    @property
+    def has_log(self) -> bool:
+        """Whether there is an event log to go on with."""
+        return (self.stream / "jetstream").is_dir()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether anything of a desk lies in the directory."""
+        return any(path.exists() for path in (self.lock, self.stream, self.broker, self.journal))
+
+    def log_of(self, service: str) -> Path:
+        """The log file of one service."""
+        return self.logs / f"{service}.log"
+
+    def make(self) -> None:
+        """Make the folders; raises `UsageError` where that is not allowed."""
+        with writing(self.root):
+            for folder in (self.root, self.stream, self.broker, self.logs):
+                folder.mkdir(parents=True, exist_ok=True)
+
+
+@contextmanager
+def writing(root: Path) -> Iterator[None]:
+    """Turn a refusal of the file system into a `UsageError` that names the directory."""
+    try:
+        yield
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename and str(error.filename) != str(root) else ""
+        reason = (error.strerror or str(error)).lower()
+        raise UsageError(f"cannot write in {root}{where}: {reason}; name another directory with --dir or PROPDESK_DIR") from error
+
+
+def put_aside(layout: Layout) -> Path:
+    """Rename a data directory to `<name>-old-<n>` with the smallest free n, which is returned. Deletes nothing.
+
+    Raises `UsageError` for a directory that is more than that (the current one, the home directory) or cannot be renamed.
+    """
+    root = layout.root
+    if root.resolve() in {Path.cwd(), Path.home(), *Path.cwd().parents}:
+        raise UsageError(f"--fresh would rename {root}, which is more than a data directory: name another one with --dir")
+    for n in range(1, MAX_OLD):
+        old = root.with_name(f"{root.name}-old-{n}")
+        if not old.exists():
+            with writing(root):
+                os.rename(root, old)
+            return old
+    raise UsageError(f"there are {MAX_OLD} old directories beside {root}: remove some of them")

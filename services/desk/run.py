@@ -1,0 +1,114 @@
+"""`propdesk run`: takes the data directory, runs the stack in it, and leaves no child behind."""
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from services.desk.arguments import Prepared
+from services.desk.console import say
+from services.desk.errors import DeskError, Interrupted, UsageError
+from services.desk.layout import Layout, put_aside, writing
+from services.desk.lock import Lock
+from services.desk.logs import logging_to
+from services.desk.report import Report
+from services.desk.settings import Bounds
+from services.desk.signals import SIGNALS
+from services.desk.supervisor import Supervisor
+from services.desk.tally import DeskState
+
+
+class Display(Protocol):
+    """What watches a run."""
+
+    def show(self, state: DeskState) -> None:
+        """The log was folded up to here."""
+        ...
+
+    def result(self, report: Report, state: DeskState) -> None:
+        """The run is over."""
+        ...
+
+    def end(self) -> None:
+        """Nothing more will be shown, however the run ended."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Everything that a run needs to know. `began` is the monotonic time at which the command started."""
+
+    prepared: Prepared
+    layout: Layout
+    fresh: bool
+    display: Display
+    began: float
+    bounds: Bounds = field(default_factory=Bounds)
+    log_level: str = "info"
+
+
+def run(job: Job) -> None:
+    """Trade the whole window and show the result; raises `DeskError`."""
+    lock = open_directory(job.layout, fresh=job.fresh, bounds=job.bounds)
+    try:
+        with logging_to(job.layout.log_of("desk")):
+            asyncio.run(_supervised(job, lock))
+    except Interrupted:
+        job.display.end()
+        say("propdesk: the run can go on: type the same command again, without --fresh")
+        raise
+    finally:
+        job.display.end()
+        lock.release()
+
+
+def open_directory(layout: Layout, *, fresh: bool, bounds: Bounds) -> Lock:
+    """Take the data directory: lock it, with `fresh` put an old one aside first, make its folders; raises `UsageError`."""
+    if layout.root.exists() and not layout.root.is_dir():
+        raise UsageError(f"{layout.root} is no directory: name another one with --dir or PROPDESK_DIR")
+    if fresh and layout.is_ours:
+        _make_way(layout, bounds)
+    created = not layout.root.exists()
+    with writing(layout.root):
+        layout.root.mkdir(parents=True, exist_ok=True)
+    try:
+        lock = Lock.take(layout, bounds.orphans_s)
+        layout.make()
+    except DeskError:
+        if created:
+            _remove_if_empty(layout)
+        raise
+    return lock
+
+
+def _make_way(layout: Layout, bounds: Bounds) -> None:
+    """Put the old directory aside, which nobody may be using."""
+    lock = Lock.take(layout, bounds.orphans_s)
+    try:
+        put_aside(layout)
+    finally:
+        lock.release()
+
+
+def _remove_if_empty(layout: Layout) -> None:
+    """Leave nothing behind where nothing could be started."""
+    try:
+        layout.root.rmdir()
+    except OSError:
+        return
+
+
+async def _supervised(job: Job, lock: Lock) -> None:
+    """Run with children, and without any when it is over, however it ends."""
+    from services.desk.trading import trade
+
+    supervisor = Supervisor(job.layout, lock, job.bounds)
+    loop = asyncio.get_running_loop()
+
+    def end(interrupted: Interrupted) -> None:
+        loop.call_soon_threadsafe(supervisor.fail, interrupted)
+
+    with SIGNALS.handing_to(end):
+        try:
+            await trade(job, supervisor)
+        finally:
+            await supervisor.stop()

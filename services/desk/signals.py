@@ -1,0 +1,51 @@
+"""Signals that end the command: once one was taken, further ones change nothing."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final
+
+from services.desk.errors import Interrupted
+
+ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+End = Callable[[Interrupted], None]
+
+
+class Signals:
+    """Raises `Interrupted` where the command is, or hands it over while `handing_to` is active.
+
+    Handlers of our own and not the event loop's, because those are gone before the process is.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is caught before `catch`."""
+        self._end: End | None = None
+        self._taken = False
+
+    def catch(self) -> None:
+        """From now on these signals come here."""
+        for number in ENDING:
+            signal.signal(number, self._came)
+
+    @contextmanager
+    def handing_to(self, end: End) -> Iterator[None]:
+        """Call `end` for a signal instead of raising; it is called in the middle of anything and must only pass on."""
+        self._end = end
+        try:
+            yield
+        finally:
+            self._end = None
+
+    def _came(self, number: int, _frame: FrameType | None) -> None:
+        if self._taken:
+            return
+        if self._end is None:
+            raise Interrupted(number)
+        self._taken = True
+        self._end(Interrupted(number))
+
+
+SIGNALS: Final = Signals()
+"""Those of this process."""

@@ -1,0 +1,129 @@
+"""The embedded stack: nats-server and the services as children, kept running until the run is over."""
+
+import asyncio
+import time
+from collections.abc import Coroutine, Iterable
+from typing import Any, Final, Never, TypeVar
+
+from services.desk.children import Child, Endings, Ready
+from services.desk.console import say
+from services.desk.errors import RunFailed
+from services.desk.layout import Layout
+from services.desk.lock import Lock
+from services.desk.process import Spec, end, last_lines
+from services.desk.server import NAME, NatsServer
+from services.desk.settings import Bounds
+
+SERVER_PROBE_S: Final = 0.005
+Result = TypeVar("Result")
+
+
+class Supervisor:
+    """Children of one data directory whose lock we hold. `stop` must be called however the run ends."""
+
+    def __init__(self, layout: Layout, lock: Lock, bounds: Bounds) -> None:
+        """Nothing is started yet."""
+        self.server, self.lock = NatsServer(layout), lock
+        self._bounds = bounds
+        self.server_child: Child | None = None
+        self._children: dict[str, Child] = {}
+        self._keeping: dict[str, asyncio.Task[Never]] = {}
+        self._beside: set[asyncio.Task[Never]] = set()
+        self._failure: asyncio.Future[Never] = asyncio.get_running_loop().create_future()
+
+    async def start_server(self) -> None:
+        """Start nats-server and wait until it listens; raises `RunFailed` when it does not come up."""
+        spec = self.server.prepare((self.lock.descriptor,))
+        self.server_child = self._keep(spec, self.server.is_ready, every_s=SERVER_PROBE_S)
+        await self.first_of(self.server_child.is_ready.wait())
+
+    def start(self, spec: Spec, ready: Ready, endings: Endings) -> Child:
+        """Start a service and keep it running."""
+        child = self._children[spec.name] = self._keep(spec, ready, endings)
+        return child
+
+    def _keep(self, spec: Spec, ready: Ready, endings: Endings | None = None, every_s: float | None = None) -> Child:
+        """Keep one process running; its failure is ours."""
+        child = Child(spec, ready, self._bounds, endings or {}, every_s or self._bounds.probe_every_s)
+        task = self._keeping[spec.name] = asyncio.ensure_future(child.keep())
+        task.add_done_callback(self._note)
+        return child
+
+    def _note(self, task: asyncio.Task[Never]) -> None:
+        """A child that cannot be kept running ends the run."""
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.fail(error)
+
+    def watch(self, work: Coroutine[Any, Any, Never]) -> None:
+        """Do `work` beside the run until `stop`; its failure is ours."""
+        task = asyncio.ensure_future(work)
+        self._beside.add(task)
+        task.add_done_callback(self._note)
+
+    def fail(self, error: BaseException) -> None:
+        """End what `first_of` waits for; the first call counts."""
+        if not self._failure.done():
+            self._failure.set_exception(error)
+
+    async def first_of(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """The result of `work`; raises what ended a child for good, or came by `fail`, if that is first."""
+        task = asyncio.ensure_future(work)
+        try:
+            waits: list[asyncio.Future[Any]] = [task, self._failure]
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+        if self._failure.done() and (task.cancelled() or task.exception() is not None):
+            self._failure.result()
+        return task.result()
+
+    async def kill_silent(self) -> tuple[str, ...]:
+        """Ask every service whether it is there, for up to `silent_s`; kill and name those that do not answer."""
+        children = list(self._children.values())
+        answers = await asyncio.gather(*(self._answers(child) for child in children))
+        silent = [child for child, answered in zip(children, answers, strict=True) if not answered]
+        for child in silent:
+            say(f"propdesk: {child.name} does not answer for {self._bounds.silent_s:.0f} s and is started again")
+            child.kill()
+        return tuple(child.name for child in silent)
+
+    async def _answers(self, child: Child) -> bool:
+        """Whether a service answers in time, or is being started anyway."""
+        until = time.monotonic() + self._bounds.silent_s
+        while time.monotonic() < until:
+            if not child.is_ready.is_set() or await child.answers():
+                return True
+            await asyncio.sleep(self._bounds.probe_every_s)
+        return False
+
+    def stuck(self, owed: Iterable[str]) -> RunFailed:
+        """What to raise when nothing moves although every service answers."""
+        waiting = ", ".join(owed) or "nothing"
+        lines = tuple(f"{name}: {line}" for name, child in self._children.items() for line in last_lines(child.spec.log)[-1:])
+        return RunFailed(f"nothing happened for {self._bounds.stuck_s:.0f} s; still owed: {waiting}", lines)
+
+    async def stop_services(self) -> None:
+        """End all services: SIGTERM, then SIGKILL; they are not started again."""
+        await self._stop([*self._children])
+
+    async def stop(self) -> None:
+        """End the services, then nats-server; returns when no child is left."""
+        for task in self._beside:
+            task.cancel()
+        await self.stop_services()
+        await self._stop([NAME])
+        if self._failure.done():
+            self._failure.exception()
+
+    async def _stop(self, names: list[str]) -> None:
+        """Stop keeping some processes and end them."""
+        tasks = [task for name in names if (task := self._keeping.pop(name, None))]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        everyone = {**self._children, **({NAME: self.server_child} if self.server_child else {})}
+        children = [everyone[name] for name in names if name in everyone]
+        await end([child.process for child in children if child.process is not None], self._bounds.grace_s)

@@ -1,0 +1,184 @@
+"""What the desk counts while it folds the log: results per book, what was blocked, what was cancelled. Pure."""
+
+from collections.abc import Callable
+from typing import Final, Self, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from shared.ledger import fold
+from shared.ledger.state import State
+from shared.protocol.envelope import Event
+from shared.protocol.events import (
+    BookValued,
+    CancelOrdered,
+    CashDeposited,
+    ClockAdvanced,
+    FillSettled,
+    OrderClosed,
+    OrderWithheld,
+    ReconciliationFailed,
+    Verdict,
+)
+from shared.protocol.money import ZERO, Exact, divide, wide_context
+
+Value = TypeVar("Value")
+
+MAX_REMEMBERED: Final = 5_000
+PERCENT: Final = Exact(100)
+
+
+class BookTally(msgspec.Struct, frozen=True):
+    """One book's results so far. Orders are counted as decisions; `filled` are orders filled in whole or part.
+
+    `value` is the last closing valuation, None if a held name had no price then; `high` the running maximum of opening deposit
+    and closing values, in terms of the money in the book now; `drawdown_pct` the largest fall from it. `rules` counts why orders
+    were blocked, each rule once per order.
+    """
+
+    approved: int = 0
+    blocked: int = 0
+    filled: int = 0
+    value: Exact | None = None
+    high: Exact = ZERO
+    drawdown_pct: Exact = ZERO
+    rules: dict[str, int] = {}
+
+    def deposited(self, amount: Exact, value: Exact | None) -> Self:
+        """With `amount` more money in a book worth `value`: never profit, hides no fall."""
+        with wide_context():
+            if not value:
+                return replace(self, high=Exact(self.high + amount))
+            return replace(self, high=divide(self.high * (value + amount), value))
+
+    def judged(self, verdict: Verdict) -> Self:
+        """With one more verdict."""
+        approved = sum(decision.approved for decision in verdict.decisions)
+        rules = dict(self.rules)
+        for decision in verdict.decisions:
+            reasons = () if decision.approved else decision.reasons or verdict.block
+            for rule in dict.fromkeys(reason.rule.value for reason in reasons):
+                rules[rule] = rules.get(rule, 0) + 1
+        return replace(
+            self, approved=self.approved + approved, blocked=self.blocked + len(verdict.decisions) - approved, rules=rules
+        )
+
+    def closed_at(self, value: Exact | None) -> Self:
+        """With a closing valuation."""
+        if value is None:
+            return replace(self, value=None)
+        high = max(self.high, value)
+        with wide_context():
+            fall = divide((high - value) * PERCENT, high) if high > 0 else ZERO
+        return replace(self, value=value, high=high, drawdown_pct=max(self.drawdown_pct, fall))
+
+
+class Fill(msgspec.Struct, frozen=True):
+    """The first fill of the run, for a person to see that something happens."""
+
+    book: str
+    data: FillSettled
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """Counts over the whole log. `ended` says how orders ended and `requests` which operator requests were carried out
+    (event sequence, order, reason), each for the newest `MAX_REMEMBERED`; `failure` is the newest failed reconciliation."""
+
+    books: dict[str, BookTally] = {}
+    first_fill: Fill | None = None
+    ended: dict[str, str] = {}
+    requests: dict[str, tuple[int, CancelOrdered]] = {}
+    failure: ReconciliationFailed | None = None
+    first_clock: ClockAdvanced | None = None
+
+
+class DeskState(msgspec.Struct, frozen=True):
+    """What the desk folds the log to: the ledger that all services fold, and its own counts."""
+
+    ledger: State = State()
+    tally: Tally = Tally()
+
+
+def apply(state: DeskState, event: Event) -> DeskState:
+    """The state after `event`, which must be the next of the log."""
+    count = _COUNTS.get(event.type)
+    tally = state.tally if count is None or event.envelope.mode == "dry" else count(state, event)
+    return DeskState(fold.apply(state.ledger, event), tally)
+
+
+def _clock_advanced(state: DeskState, event: Event) -> Tally:
+    clock = event.expect(ClockAdvanced)
+    return state.tally if state.tally.first_clock else replace(state.tally, first_clock=clock)
+
+
+def _cash_deposited(state: DeskState, event: Event) -> Tally:
+    book = state.ledger.books.get(event.book)
+    value = None if book is None else book.value if book.holdings and book.value is not None else book.cash
+    return _with_book(state.tally, event.book, _book(state, event).deposited(event.expect(CashDeposited).amount, value))
+
+
+def _verdict(state: DeskState, event: Event) -> Tally:
+    return _with_book(state.tally, event.book, _book(state, event).judged(event.expect(Verdict)))
+
+
+def _book_valued(state: DeskState, event: Event) -> Tally:
+    if event.run is not None:
+        return state.tally
+    return _with_book(state.tally, event.book, _book(state, event).closed_at(event.expect(BookValued).value))
+
+
+def _fill_settled(state: DeskState, event: Event) -> Tally:
+    fill = event.expect(FillSettled)
+    tally = state.tally if state.tally.first_fill else replace(state.tally, first_fill=Fill(event.book, fill))
+    order = fold.find_order(state.ledger, fill.order)
+    if order is None or order.filled:
+        return tally
+    book = _book(state, event)
+    return _with_book(tally, event.book, replace(book, filled=book.filled + 1))
+
+
+def _order_closed(state: DeskState, event: Event) -> Tally:
+    data = event.expect(OrderClosed)
+    return replace(state.tally, ended=_newest({**state.tally.ended, data.order: data.end.value}))
+
+
+def _order_withheld(state: DeskState, event: Event) -> Tally:
+    data = event.expect(OrderWithheld)
+    return replace(state.tally, ended=_newest({**state.tally.ended, data.order: f"withheld ({data.reason.value})"}))
+
+
+def _cancel_ordered(state: DeskState, event: Event) -> Tally:
+    request = event.id.split(":", 2)[2]
+    return replace(state.tally, requests=_newest({**state.tally.requests, request: (event.seq, event.expect(CancelOrdered))}))
+
+
+def _reconciliation_failed(state: DeskState, event: Event) -> Tally:
+    return replace(state.tally, failure=event.expect(ReconciliationFailed))
+
+
+def _newest(entries: dict[str, Value]) -> dict[str, Value]:
+    """At most `MAX_REMEMBERED` entries, the newest ones."""
+    return entries if len(entries) <= MAX_REMEMBERED else dict(list(entries.items())[-MAX_REMEMBERED // 2 :])
+
+
+def _book(state: DeskState, event: Event) -> BookTally:
+    """The counts of the event's book so far."""
+    return state.tally.books.get(event.book, BookTally())
+
+
+def _with_book(tally: Tally, name: str, book: BookTally) -> Tally:
+    """Replace one book's counts."""
+    return replace(tally, books={**tally.books, name: book})
+
+
+_COUNTS: Final[dict[str, Callable[[DeskState, Event], Tally]]] = {
+    "ClockAdvanced": _clock_advanced,
+    "CashDeposited": _cash_deposited,
+    "Verdict": _verdict,
+    "BookValued": _book_valued,
+    "FillSettled": _fill_settled,
+    "OrderClosed": _order_closed,
+    "OrderWithheld": _order_withheld,
+    "CancelOrdered": _cancel_ordered,
+    "ReconciliationFailed": _reconciliation_failed,
+}

@@ -1,0 +1,164 @@
+"""The course of a run over the real processes: connect, compare, start, trade, stop, report."""
+
+import time
+from typing import Final
+
+import msgspec
+
+from services.agent.sources import SourceError, keep_source
+from services.desk import stack
+from services.desk.arguments import difference
+from services.desk.broker_clock import BrokerClock
+from services.desk.commands import SUBJECT, Commands
+from services.desk.deskbook import DeskBook, not_reconciled
+from services.desk.errors import DeskError, NotReconciled, RunFailed, UsageError
+from services.desk.report import report_of
+from services.desk.run import Job
+from services.desk.steps import AUTHOR, is_finished
+from services.desk.supervisor import Supervisor
+from services.desk.tally import DeskState, apply
+from shared.bus.jetstream import Connection, check_server, connect, ensure_stream
+from shared.bus.participant import Participant, instance_name
+from shared.bus.ports import BusError, NoResponder, Refused, Rpc, Unavailable
+
+JOURNAL_TIMEOUT_S: Final = 2.0
+
+
+async def trade(job: Job, supervisor: Supervisor) -> None:
+    """Trade to the end and show the result; nats-server is kept running until it is shown. Raises `DeskError`."""
+    course = _Course(job, supervisor)
+    try:
+        await supervisor.start_server()
+        await supervisor.first_of(course.run())
+    except NotReconciled as error:
+        raise await course.explained(error) from error
+    except Refused as error:
+        raise UsageError(str(error)) from error
+    except BusError as error:
+        raise RunFailed(f"{type(error).__name__}: {error}") from error
+    finally:
+        await course.close()
+
+
+class _Status(msgspec.Struct):
+    """The answer of `rpc.journal.status`, as far as it matters here."""
+
+    seq: int
+
+
+_STATUS: Final = msgspec.json.Decoder(_Status)
+
+
+class _Course:
+    """One run and what it has opened."""
+
+    def __init__(self, job: Job, supervisor: Supervisor) -> None:
+        self._job, self._supervisor = job, supervisor
+        self._connection: Connection | None = None
+        self._participant: Participant[DeskState] | None = None
+
+    async def run(self) -> None:
+        """From the first connection to the shown result; raises `DeskError` and `BusError`."""
+        participant = await self._join()
+        self._compare(participant.state)
+        self._start_services()
+        clock = BrokerClock(self._job.layout.broker_port, participant.wake)
+        self._supervisor.watch(clock.run())
+        commands = Commands(participant)
+        await participant.rpc.serve(SUBJECT, commands.handle)
+        book = DeskBook(participant, self._job.prepared.plan, clock, commands, self._job.bounds)
+        try:
+            await book.run(self._journal_seq, self._job.display.show, self._supervisor.kill_silent, self._supervisor.stuck)
+        finally:
+            commands.close()
+        await self._supervisor.stop_services()
+        await participant.catch_up()
+        self._finish(participant)
+
+    async def _join(self) -> Participant[DeskState]:
+        """Connect, make sure of server and stream, and fold the log to its end."""
+        server = self._supervisor.server
+        self._connection = connection = await connect(server.url, AUTHOR)
+        await check_server(connection, server.monitor_url)
+        await ensure_stream(connection)
+        self._participant = participant = Participant(
+            connection.log,
+            connection.rpc,
+            author=AUTHOR,
+            instance=instance_name(),
+            desk=stack.DESK_NAME,
+            state=DeskState(),
+            apply=apply,
+        )
+        await participant.start()
+        return participant
+
+    def _compare(self, state: DeskState) -> None:
+        """Refuse to go on with a log that is another run's, or whose run is over; keep what the sources need."""
+        prepared, root = self._job.prepared, self._job.layout.root
+        first = state.tally.first_clock
+        if first is not None and first.args is not None:
+            other = difference(prepared.plan.args, first.args)
+            if other is not None:
+                raise UsageError(f"{root} holds another run (different: {other}): add --fresh to put it aside, or use --dir")
+            if is_finished(state.ledger, first.args):
+                raise UsageError(f"{root} holds this run, and it is over: add --fresh to run it again, or see `propdesk status`")
+        for spec in prepared.sources:
+            try:
+                keep_source(spec.kind, spec.argument, root)
+            except SourceError as error:
+                raise UsageError(str(error)) from error
+
+    def _start_services(self) -> None:
+        """Start all children; nothing waits for them to be ready."""
+        layout, level, bounds = self._job.layout, self._job.log_level, self._job.bounds
+        prepared = self._job.prepared
+        currency = prepared.plan.policy.policy.base_currency
+        lock = self._supervisor.lock.descriptor
+        spec = stack.simulator_spec(layout, prepared.prices.path, currency, lock, level)
+        answers = stack.simulator_answers(layout, bounds.probe_timeout_s)
+        self._supervisor.start(spec, answers, stack.endings_of(stack.SIMULATOR))
+        for name in stack.ON_THE_LOG:
+            spec = stack.service_spec(name, layout, self._supervisor.server.url, level)
+            healthy = stack.health_of(name, self._rpc, bounds.probe_timeout_s)
+            self._supervisor.start(spec, healthy, stack.endings_of(name))
+
+    def _rpc(self) -> Rpc | None:
+        return self._connection.rpc if self._connection else None
+
+    async def _journal_seq(self) -> int | None:
+        """What the journal has written; None while it does not answer."""
+        if self._connection is None:
+            return None
+        try:
+            answer = await self._connection.rpc.request("rpc.journal.status", stack.NOTHING, JOURNAL_TIMEOUT_S)
+            return _STATUS.decode(answer).seq
+        except (NoResponder, Unavailable, msgspec.DecodeError):
+            return None
+
+    def _finish(self, participant: Participant[DeskState]) -> None:
+        """Show the result of the folded log."""
+        state = participant.state
+        if state.ledger.problem is not None:
+            raise not_reconciled(state)
+        report = report_of(state, participant.cursor, time.monotonic() - self._job.began)
+        self._job.display.result(report, state)
+        if state.ledger.account.failed:
+            raise not_reconciled(state)
+
+    async def explained(self, error: NotReconciled) -> DeskError:
+        """The executor's own words in the log, if it came to write them; else `error`."""
+        if self._participant is None:
+            return error
+        try:
+            await self._participant.catch_up()
+        except BusError:
+            return error
+        return not_reconciled(self._participant.state) if self._participant.state.tally.failure else error
+
+    async def close(self) -> None:
+        """Close what was opened."""
+        if self._participant is not None:
+            await self._participant.close()
+        if self._connection is not None:
+            await self._connection.close()

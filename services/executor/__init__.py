@@ -1,0 +1,1 @@
+"""Who trades: orders, fills, reconciliation, prices. The only process that knows the broker."""

@@ -1,0 +1,169 @@
+"""The executor's facts as drafts: about what, in which book and run, and from which event they follow. Pure."""
+
+import re
+from typing import Final
+
+from services.executor.broker import BrokerOrder, Observation, OrderStatus
+from services.executor.orders import Send, Withhold
+from shared.ledger.hashing import state_hash
+from shared.ledger.state import LedgerOrder, OrderState, Run, State
+from shared.protocol.envelope import Draft, Event, clean_text
+from shared.protocol.events import (
+    AccountReconciled,
+    EventData,
+    FillSettled,
+    MarketObserved,
+    OrderClosed,
+    OrderIntended,
+    OrderPlaced,
+    OrderWithheld,
+    ProposalMade,
+    ReconciliationFailed,
+    RunSettled,
+    StateHashed,
+)
+from shared.protocol.ids import DESK_BOOK, event_id, execution_token
+from shared.protocol.instants import compact
+from shared.protocol.market import instrument_key
+from shared.protocol.money import ZERO
+from shared.protocol.reasons import OrderEnd
+
+AUTHOR: Final = "executor"
+MAX_MESSAGE_CHARS: Final = 500
+_SYMBOL: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 .\-/]{0,31}", re.ASCII)
+_CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
+_ENDS: Final = {
+    OrderStatus.FILLED: OrderEnd.FILLED,
+    OrderStatus.CANCELLED: OrderEnd.CANCELLED,
+    OrderStatus.REJECTED: OrderEnd.REJECTED,
+    OrderStatus.EXPIRED: OrderEnd.EXPIRED,
+}
+
+
+def reconciled(state: State, run: Run, data: AccountReconciled | ReconciliationFailed) -> Draft:
+    """The account's reconciliation before a run."""
+    return _of_run(state, run, data, run.id, run.started)
+
+
+def desk_failed(state: State, data: ReconciliationFailed) -> Draft:
+    """A reconciliation that failed outside of any run."""
+    return _of_desk(state, data, f"{DESK_BOOK}-{compact(state.now or '')}")
+
+
+def run_observed(state: State, run: Run, seen: Observation) -> Draft:
+    """The market before a run: the names it wants, those held and those with an open order."""
+    return _of_run(state, run, _market("run", seen), run.id, run.reconciled or run.started)
+
+
+def verdict_observed(state: State, run: Run, seen: Observation) -> Draft:
+    """The market for the verdict on a proposal."""
+    return _of_run(state, run, _market("verdict", seen), run.id, run.proposal or run.started, k=2)
+
+
+def watch_observed(state: State, seen: Observation) -> Draft:
+    """The market at the close step."""
+    return _of_desk(state, _market("watch", seen), f"{DESK_BOOK}-{compact(state.now or '')}")
+
+
+def run_names(state: State, run: Run) -> tuple[str, ...]:
+    """Instruments to price before a run, by key."""
+    book = state.books[run.book]
+    working = {order.key for order in book.orders.values()}
+    return tuple(sorted({*run.names, *book.holdings, *working}))
+
+
+def verdict_names(state: State, run: Run) -> tuple[str, ...]:
+    """Instruments to price for a verdict: those proposed, as far as they can be names at all, and those held, by key."""
+    proposed = run.proposal.expect(ProposalMade).orders if run.proposal else ()
+    keys = {
+        instrument_key(o.symbol, o.currency) for o in proposed if _SYMBOL.fullmatch(o.symbol) and _CURRENCY.fullmatch(o.currency)
+    }
+    return tuple(sorted({*keys, *state.books[run.book].holdings}))
+
+
+def watch_names(state: State) -> tuple[str, ...]:
+    """Instruments held by any book, by key."""
+    return tuple(sorted({key for book in state.books.values() for key in book.holdings}))
+
+
+def intended(state: State, run: Run, decision: Send) -> Draft:
+    """About to be sent; the order's id is its reference at the broker."""
+    order = decision.order
+    data = OrderIntended(
+        order=order.id,
+        symbol=order.symbol,
+        currency=order.currency,
+        exchange=decision.exchange,
+        side=order.side,
+        quantity=order.quantity,
+        limit=decision.limit,
+        reference=order.id,
+    )
+    return _of_run(state, run, data, order.id, run.verdict)
+
+
+def withheld(state: State, run: Run, decision: Withhold) -> Draft:
+    """Approved but not sent."""
+    message = clean_text(decision.message, MAX_MESSAGE_CHARS)
+    return _of_run(state, run, OrderWithheld(decision.order.id, decision.reason, message), decision.order.id, run.verdict)
+
+
+def placed(state: State, run: Run, order: LedgerOrder, found: BrokerOrder) -> Draft:
+    """The broker has it."""
+    status = "working" if found.status is OrderStatus.WORKING else "done"
+    cause = event_id(AUTHOR, "OrderIntended", order.id)
+    return _of_run(state, run, OrderPlaced(order.id, found.permanent_id, status), order.id, cause)
+
+
+def filled(state: State, run: Run, order: LedgerOrder, data: FillSettled) -> Draft:
+    """One execution."""
+    return _of_run(state, run, data, execution_token(data.execution), _sent(order))
+
+
+def closed(state: State, run: Run, order: LedgerOrder, found: BrokerOrder) -> Draft:
+    """The order's end in the broker's words; raises `KeyError` for one that works."""
+    data = OrderClosed(order.id, _ENDS[found.status], order.filled, clean_text(found.message, MAX_MESSAGE_CHARS))
+    return _of_run(state, run, data, order.id, _sent(order))
+
+
+def settled(state: State, run: Run) -> Draft:
+    """Every approved order of the run is withheld or closed."""
+    orders = run.orders.values()
+    withheld_count = sum(order.state is OrderState.WITHHELD for order in orders)
+    filled_count = sum(order.filled > ZERO for order in orders)
+    counts = RunSettled(withheld_count, filled_count, len(orders) - withheld_count - filled_count)
+    return _of_run(state, run, counts, run.id, run.verdict)
+
+
+def hashed(state: State) -> Draft:
+    """The hash of the ledger after the session's last fact."""
+    session = state.step.clock.session if state.step else ""
+    return _of_desk(state, StateHashed(session, state_hash(state)), session)
+
+
+def _market(purpose: str, seen: Observation) -> MarketObserved:
+    """An observation as a fact."""
+    return MarketObserved(purpose, seen.quotes, seen.ticks, seen.fx, seen.sessions)
+
+
+def _sent(order: LedgerOrder) -> str:
+    """The id of the fact that says how far the order came: placed, or intended only."""
+    return event_id(AUTHOR, "OrderIntended" if order.state is OrderState.INTENDED else "OrderPlaced", order.id)
+
+
+def _of_run(state: State, run: Run, data: EventData, about: str, cause: Event | str | None, k: int = 1) -> Draft:
+    """A fact that belongs to a run."""
+    cause_id = cause.id if isinstance(cause, Event) else cause
+    return Draft(AUTHOR, run.book, about, _now(state), state.seq, data, run=run.id, cause=cause_id, k=k)
+
+
+def _of_desk(state: State, data: EventData, about: str) -> Draft:
+    """A fact that belongs to the whole desk."""
+    return Draft(AUTHOR, DESK_BOOK, about, _now(state), state.seq, data, cause=state.step.event.id if state.step else None)
+
+
+def _now(state: State) -> str:
+    """Desk time; raises `LookupError` before the first clock event, when nothing is owed."""
+    if state.now is None:
+        raise LookupError("desk time is not known before the first ClockAdvanced")
+    return state.now

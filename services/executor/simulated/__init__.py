@@ -1,0 +1,1 @@
+"""The broker port on the simulator: JSON lines over one loopback connection."""

@@ -1,0 +1,1 @@
+"""Who decides: policy, rules, verdicts and valuation."""

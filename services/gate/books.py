@@ -1,0 +1,64 @@
+"""A book as judging sees it: its own cash and holdings, and every order at work on the account."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+import msgspec
+
+from shared.ledger.periods import exchange_day_of, month_of
+from shared.ledger.state import Book, Halt, LedgerOrder, State
+from shared.protocol.ids import DESK_BOOK
+from shared.protocol.money import ZERO, Exact
+from shared.protocol.policy import Policy
+
+
+class BookView(msgspec.Struct, frozen=True):
+    """What judging needs of one book at one time; amounts in base currency, holdings in shares by instrument key.
+
+    `working` are the open orders of this book, `others` those of the account's other books. `reserves` is false if what the
+    working BUYs hold back cannot be known. `currencies` are those of which the account holds cash, None if that is unknown.
+    `exchanges`: where a holding was bought, for names that left the universe.
+    """
+
+    name: str
+    cash: Exact
+    holdings: Mapping[str, Decimal]
+    working: tuple[LedgerOrder, ...]
+    others: tuple[LedgerOrder, ...]
+    peak: Exact
+    used_month: int
+    used_day: int
+    halts: tuple[Halt, ...] = ()
+    reconciled: bool = True
+    day_start: Exact | None = None
+    day_flows: Exact = ZERO
+    currencies: tuple[str, ...] | None = None
+    exchanges: Mapping[str, str] = {}
+    reserves: bool = True
+
+
+def book_view(state: State, policy: Policy, name: str, at: str) -> BookView:
+    """The view of a book of the ledger at time `at`; raises `KeyError` for a book that the ledger does not have."""
+    book = state.books[name]
+    cash = state.account.cash
+    day = exchange_day_of(at)
+    return BookView(
+        name=name,
+        cash=book.cash,
+        holdings={key: holding.quantity for key, holding in book.holdings.items()},
+        working=tuple(book.orders.values()),
+        others=tuple(order for other in state.books.values() if other.name != name for order in other.orders.values()),
+        peak=book.peak,
+        used_month=book.month.within(month_of(at, policy.limits.month_timezone)),
+        used_day=book.day.within(day),
+        halts=halts_of(state, book),
+        reconciled=not state.account.failed,
+        day_start=book.loss_start if book.loss_day == day else None,
+        day_flows=book.loss_flows,
+        currencies=None if cash is None else tuple(sorted(currency for currency, held in cash.items() if held > ZERO)),
+    )
+
+
+def halts_of(state: State, book: Book) -> tuple[Halt, ...]:
+    """The halts in force for a book: the desk's and its own."""
+    return tuple(halt for halt in (state.halts.get(DESK_BOOK), book.halt) if halt is not None)

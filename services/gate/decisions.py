@@ -1,0 +1,231 @@
+"""What the gate owes, decided from the folded state alone: one pure function per event type."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Final
+
+from services.gate.blocks import FULL, Block, block_of, named
+from services.gate.books import BookView, book_view, halts_of
+from services.gate.fit import fitted
+from services.gate.market import Market, observed_market
+from services.gate.numbers import amount, exact_arithmetic
+from services.gate.rules import RULES_VERSION
+from services.gate.rules.evidence import LEAST_LEFT
+from services.gate.valuation import Peak, Valuation, drawdown_pct, holding_rows, next_peak, quote_digest, value_book
+from services.gate.verdict import Judgement, judge
+from shared.ledger.hashing import state_hash
+from shared.ledger.owed import Owed
+from shared.ledger.periods import exchange_day_of, month_of
+from shared.ledger.state import Book, Run, State
+from shared.protocol.envelope import Draft, Event
+from shared.protocol.events import (
+    BookValued,
+    EventData,
+    MarketObserved,
+    OrdersUsed,
+    PolicyAdopted,
+    ProposalMade,
+    RunCleared,
+    RunStopped,
+    StateHashed,
+    Verdict,
+)
+from shared.protocol.instants import parse, to_text
+from shared.protocol.market import instrument_key
+from shared.protocol.policy import Policy
+from shared.protocol.reasons import RunStatus
+
+AUTHOR: Final = "gate"
+VALID_FOR: Final = timedelta(seconds=300)
+"""How long a verdict may be acted upon at most."""
+BEFORE_CLOSE: Final = timedelta(minutes=1)
+"""How long before the close it ends in any case."""
+PROPOSAL: Final = "proposal"
+
+
+def decide(state: State, item: Owed) -> Draft | None:
+    """The event that `item` asks for, None while what it needs is not in the log; raises `LookupError` for foreign items."""
+    match item.type:
+        case "BookValued" if item.run is None:
+            return closing_value(state, item)
+        case "BookValued":
+            return run_value(state, item)
+        case "RunCleared":
+            return clearance(state, item)
+        case "Verdict":
+            return verdict(state, item)
+        case "StateHashed":
+            return hashed(state, item)
+        case other:
+            raise LookupError(f"the gate does not write {other}")
+
+
+def run_value(state: State, item: Owed) -> Draft | None:
+    """The first valuation of a run, which may move the peak; a run of a book that is not there stops instead."""
+    run, book = _run(state, item), state.books.get(item.book)
+    if book is None:
+        return _draft(state, item, RunStopped(RunStatus.HALTED, f"the book {item.book} is not open"), run.started)
+    if run.observed is None:
+        return None
+    return _draft(state, item, _valued(state, book, run.observed, "run"), run.observed)
+
+
+def closing_value(state: State, item: Owed) -> Draft | None:
+    """A book's valuation at the close, which does not move the peak."""
+    observed = state.step.observed if state.step else None
+    if observed is None:
+        return None
+    return _draft(state, item, _valued(state, state.books[item.book], observed, "close"), observed)
+
+
+def _valued(state: State, book: Book, observed: Event, purpose: str) -> BookValued:
+    """The book at the prices of one observation."""
+    policy = _policy(state).policy
+    market = observed_market(observed.at, observed.expect(MarketObserved), policy)
+    holdings = _holdings(book)
+    with exact_arithmetic():
+        found = value_book(book.cash, holdings, market).value
+        value = None if found is None else amount(found)
+        peak = Peak(book.peak, book.previous, book.quoted)
+        if purpose == "run":
+            peak = next_peak(peak, value, quote_digest(holdings, market), observed.at)
+        return BookValued(
+            purpose=purpose,
+            cash=book.cash,
+            holdings=holding_rows(holdings, market),
+            value=value,
+            peak=peak.peak,
+            previous=peak.previous,
+            drawdown_pct=None if value is None else drawdown_pct(value, peak.peak),
+            used=_used(policy, book, observed.at),
+            evidence=(observed.id,),
+            quoted=peak.quoted,
+        )
+
+
+def clearance(state: State, item: Owed) -> Draft | None:
+    """Whether the agent may think, and what blocks its BUYs; if not, why the run ends here."""
+    run, book = _run(state, item), state.books[item.book]
+    if run.valued is None or run.observed is None:
+        return None
+    policy = _policy(state).policy
+    market = observed_market(run.observed.at, run.observed.expect(MarketObserved), policy)
+    stopped = _halted(state, book) or _closed(policy, market) or _used_up(policy, book, market.at)
+    stopped = stopped or _unpriced(run, book, market)
+    if stopped is not None:
+        return _draft(state, item, stopped, run.valued)
+    valued = run.valued.expect(BookValued)
+    block = _block(policy, book_view(state, policy, item.book, market.at), valued)
+    return _draft(state, item, RunCleared(valued.value, tuple(why.rule for why in block.reasons) if block else ()), run.valued)
+
+
+def _block(policy: Policy, view: BookView, valued: BookValued) -> Block | None:
+    """What blocks the book at its valuation."""
+    unpriced = tuple(instrument_key(row.symbol, row.currency) for row in valued.holdings if row.value is None)
+    with exact_arithmetic():
+        return block_of(policy, view, Valuation(valued.value, Decimal(0), unpriced))
+
+
+def _halted(state: State, book: Book) -> RunStopped | None:
+    """The book is closed or a full halt is in force."""
+    if book.closed:
+        return RunStopped(RunStatus.HALTED, f"the book {book.name} is closed")
+    full = next((halt for halt in halts_of(state, book) if halt.kind == FULL), None)
+    return None if full is None else RunStopped(RunStatus.HALTED, f"full halt: {full.reason}")
+
+
+def _closed(policy: Policy, market: Market) -> RunStopped | None:
+    """No exchange of the universe is open for 15 minutes more."""
+    exchanges = sorted({row.exchange for row in policy.universe})
+    if any((left := market.left(exchange)) is not None and left >= LEAST_LEFT for exchange in exchanges):
+        return None
+    return RunStopped(RunStatus.MARKET_CLOSED, f"closed or closing within 15 minutes: {named(tuple(exchanges)) or 'no exchange'}")
+
+
+def _used_up(policy: Policy, book: Book, at: str) -> RunStopped | None:
+    """No order of the month is left, and nothing is held that might still be sold."""
+    limits, used = policy.limits, _used(policy, book, at).month
+    if used < limits.max_trades_per_month or (book.holdings and limits.exits_exempt):
+        return None
+    told = f"{used} of {limits.max_trades_per_month} orders of the month in {limits.month_timezone} are used"
+    return RunStopped(RunStatus.ORDER_LIMIT_REACHED, told)
+
+
+def _unpriced(run: Run, book: Book, market: Market) -> RunStopped | None:
+    """Not one of the names asked for or held has a price and a rate."""
+    names = tuple(sorted({*run.names, *book.holdings}))
+    if not names or any(_has_price(market, key) for key in names):
+        return None
+    return RunStopped(RunStatus.MARKET_DATA_UNAVAILABLE, f"no price or no rate for any of {named(names)}")
+
+
+def _has_price(market: Market, key: str) -> bool:
+    """Whether an instrument can be valued."""
+    return market.price(key) is not None and market.quotes[key].currency in market.rates
+
+
+def verdict(state: State, item: Owed) -> Draft | None:
+    """The final judgement of a proposal, on the evidence taken for it alone, at that evidence's own time."""
+    run = _run(state, item)
+    if run.proposal is None or run.evidence is None:
+        return None
+    proposal, adopted, at = run.proposal.expect(ProposalMade), _policy(state), run.evidence.at
+    market = observed_market(at, run.evidence.expect(MarketObserved), adopted.policy)
+    view = book_view(state, adopted.policy, item.book, at)
+    judged = judge(adopted.policy, view, market, proposal.orders, run=run.id, untrusted=proposal.untrusted)
+    data = Verdict(
+        kind=PROPOSAL,
+        decisions=judged.decisions,
+        block=judged.block.reasons if judged.block else (),
+        value=judged.value,
+        drawdown_pct=judged.drawdown_pct,
+        policy_hash=adopted.policy_hash,
+        rules=RULES_VERSION,
+        evidence=(run.evidence.id,),
+        valid_until=_valid_until(parse(at), judged),
+    )
+    return _draft(state, item, fitted(data), run.evidence)
+
+
+def _valid_until(now: datetime, judged: Judgement) -> str:
+    """300 s from now or a minute before the first close of an exchange that an approved order goes to, whichever is earlier."""
+    closes_at = judged.first_close()
+    latest = now + VALID_FOR
+    return to_text(latest if closes_at is None else min(latest, closes_at - BEFORE_CLOSE))
+
+
+def hashed(state: State, item: Owed) -> Draft | None:
+    """The hash of the ledger after the last fact of a session."""
+    if state.step is None:
+        return None
+    return _draft(state, item, StateHashed(item.about, state_hash(state)), state.step.event)
+
+
+def _draft(state: State, item: Owed, data: EventData, cause: Event) -> Draft:
+    """The event about `item` at desk time."""
+    if state.now is None:
+        raise LookupError("desk time is not known before the first ClockAdvanced")
+    return Draft(AUTHOR, item.book, item.about, state.now, state.seq, data, item.run, cause.id, item.k)
+
+
+def _run(state: State, item: Owed) -> Run:
+    """The run of an item."""
+    return state.runs[item.run or item.about]
+
+
+def _policy(state: State) -> PolicyAdopted:
+    """The policy in force; raises `LookupError` before there is one, when the gate owes nothing."""
+    if state.policy is None:
+        raise LookupError("no policy is adopted yet")
+    return state.policy
+
+
+def _holdings(book: Book) -> Mapping[str, Decimal]:
+    """Shares held, by instrument key."""
+    return {key: holding.quantity for key, holding in book.holdings.items()}
+
+
+def _used(policy: Policy, book: Book, at: str) -> OrdersUsed:
+    """Orders approved in the month and the exchange day of `at`."""
+    return OrdersUsed(book.month.within(month_of(at, policy.limits.month_timezone)), book.day.within(exchange_day_of(at)))

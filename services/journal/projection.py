@@ -1,0 +1,58 @@
+"""`changes(event)`: what each event writes into the read models. Pure; types without rows are not decoded."""
+
+from collections.abc import Callable
+from typing import Final
+
+from services.journal import projected_orders, projected_runs, projected_verdicts
+from services.journal.changes import Change
+from services.journal.rows import BookRow, DepositRow, EventRow
+from shared.protocol.envelope import Event
+from shared.protocol.events import BookOpened, CashDeposited
+
+
+def index_row(event: Event) -> EventRow:
+    """The event's row in the index of the log."""
+    kept = event.envelope
+    return EventRow(event.seq, kept.id, kept.type, event.author, kept.book, kept.run, kept.at, event.sha256)
+
+
+def changes(event: Event) -> list[Change]:
+    """What the event writes besides its index row, in order; nothing for types without rows and for dry runs.
+
+    Raises `EnvelopeError` if the event's data does not fit its type.
+    """
+    project = _PROJECTIONS.get(event.type)
+    return [] if project is None or event.envelope.mode == "dry" else project(event)
+
+
+def _book_opened(event: Event) -> list[Change]:
+    opened = event.expect(BookOpened)
+    return [BookRow(event.book, opened.source, opened.currency, event.at, event.seq)]
+
+
+def _cash_deposited(event: Event) -> list[Change]:
+    deposit = event.expect(CashDeposited)
+    return [DepositRow(event.seq, event.book, event.at, deposit.amount, deposit.reason)]
+
+
+Projection = Callable[[Event], list[Change]]
+
+_PROJECTIONS: Final[dict[str, Projection]] = {
+    "BookOpened": _book_opened,
+    "CashDeposited": _cash_deposited,
+    "RunStarted": projected_runs.run_started,
+    "RunCleared": projected_runs.run_cleared,
+    "RunStopped": projected_runs.run_stopped,
+    "SourceFailed": projected_runs.source_failed,
+    "RunSettled": projected_runs.run_settled,
+    "RunEnded": projected_runs.run_ended,
+    "ProposalMade": projected_runs.proposal_made,
+    "Verdict": projected_verdicts.verdict,
+    "OrderWithheld": projected_orders.order_withheld,
+    "OrderIntended": projected_orders.order_intended,
+    "OrderPlaced": projected_orders.order_placed,
+    "OrderClosed": projected_orders.order_closed,
+    "CancelOrdered": projected_orders.cancel_ordered,
+    "FillSettled": projected_orders.fill_settled,
+    "BookValued": projected_runs.book_valued,
+}

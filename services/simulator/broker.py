@@ -1,0 +1,109 @@
+"""The broker: the pure exchange model, its file, and an index of what came out of it.
+
+Everything in memory is a fold of the file from its first line, so that a restart gives the same state from the same bytes.
+"""
+
+from typing import Final
+
+import msgspec
+
+from services.simulator.encoding import decode_exact, encode
+from services.simulator.exchange import Exchange, Outcome, apply, opening
+from services.simulator.journal_file import JournalFile, JournalMismatch
+from services.simulator.orders import Advance, Cancel, Execution, Order, Place, Terms
+from services.simulator.schedule import sessions_sha256
+from shared.protocol.instants import Day
+from shared.protocol.money import NumberError
+
+MODEL: Final = 1
+"""Version of the exchange model: a file is only ever folded by the version that wrote it."""
+
+
+class Opened(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="op", tag="open"):
+    """The first line of the file: what decides the meaning of all that follow."""
+
+    model: int
+    terms: Terms
+    data_sha256: str
+    sessions: int
+    first_session: Day
+    last_session: Day
+    sessions_sha256: str
+
+
+_OPENED: Final = msgspec.json.Decoder(Opened, dec_hook=decode_exact)
+_COMMAND: Final = msgspec.json.Decoder(Advance | Place | Cancel, dec_hook=decode_exact)
+
+
+class Broker:
+    """Books of the one account. `state` is the model's, `orders` by permanent id, `executions` in order of their number."""
+
+    def __init__(self, exchange: Exchange, journal: JournalFile) -> None:
+        """Fold the file; begin it if it is empty. Raises `JournalError`, `JournalMismatch` for other data or other terms."""
+        self.exchange, self._journal = exchange, journal
+        self.state = opening(exchange.terms)
+        self.orders: dict[int, Order] = {}
+        self.executions: list[Execution] = []
+        self._by_ref: dict[str, list[int]] = {}
+        self._replay()
+
+    def submit(self, command: Advance | Place | Cancel) -> Outcome:
+        """Carry out `command` once its line is on disk; what changes nothing leaves no line.
+
+        Raises `NotStored` with nothing changed, `JournalError` when the process must end.
+        """
+        outcome = apply(self.exchange, self.state, command)
+        if outcome.state is not self.state:
+            self._journal.append(encode(command))
+            self._commit(outcome)
+        return outcome
+
+    def with_ref(self, ref: str) -> list[Order]:
+        """All orders that carry `ref`, oldest first; there may be several."""
+        return [self.orders[perm_id] for perm_id in self._by_ref.get(ref, ())]
+
+    def _replay(self) -> None:
+        """Fold all lines, or write the first one."""
+        ours = _opened(self.exchange)
+        payloads = self._journal.read()
+        first = next(payloads, None)
+        if first is None:
+            self._journal.append(encode(ours))
+            return
+        try:
+            self._compare(_OPENED.decode(first), ours)
+            for payload in payloads:
+                self._commit(apply(self.exchange, self.state, _COMMAND.decode(payload)))
+        except (msgspec.DecodeError, NumberError, ValueError) as error:
+            raise self._journal.corrupt(str(error)) from error
+
+    def _compare(self, stored: Opened, ours: Opened) -> None:
+        """Refuse a file that was begun under other circumstances, naming them."""
+        pairs = {**_pairs(ours, stored), **_pairs(ours.terms, stored.terms)}
+        pairs.pop("terms", None)
+        if pairs:
+            found = "; ".join(f"{name} was {old}, now {new}" for name, (new, old) in pairs.items())
+            advice = "start it with the same data file and settings, or give it a new folder (PROPDESK_SIMULATOR_DIR)"
+            raise JournalMismatch(f"{self._journal.path} was begun otherwise: {found}: {advice}")
+
+    def _commit(self, outcome: Outcome) -> None:
+        """Take an outcome into memory."""
+        self.state = outcome.state
+        for order in outcome.orders:
+            if order.perm_id not in self.orders:
+                self._by_ref.setdefault(order.ref, []).append(order.perm_id)
+            self.orders[order.perm_id] = order
+        self.executions.extend(outcome.executions)
+
+
+def _opened(exchange: Exchange) -> Opened:
+    """The first line for this data and these terms."""
+    file = exchange.file
+    first, last = file.sessions[0].isoformat(), file.sessions[-1].isoformat()
+    return Opened(MODEL, exchange.terms, file.sha256, len(file.sessions), first, last, sessions_sha256(file))
+
+
+def _pairs(ours: msgspec.Struct, stored: msgspec.Struct) -> dict[str, tuple[str, str]]:
+    """The fields that differ, as text."""
+    both = {name: (getattr(ours, name), getattr(stored, name)) for name in ours.__struct_fields__}
+    return {name: (encode(new).decode(), encode(old).decode()) for name, (new, old) in both.items() if new != old}

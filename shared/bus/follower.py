@@ -1,0 +1,140 @@
+"""Folding the log: every event once, in order, checked, into one state."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, Generic, TypeVar
+
+import structlog
+
+from shared.bus.inbox import Inbox
+from shared.bus.ports import Log, LogBroken, Reading, Stored, Unavailable
+from shared.bus.prefixes import Prefixes
+from shared.protocol.envelope import EnvelopeError, Event
+
+FOLD_TIMEOUT_S: Final = 60.0
+
+S = TypeVar("S")
+_log = structlog.get_logger("bus")
+
+
+class Follower(Generic[S]):
+    """Folds the log into `state` up to `cursor`.
+
+    Nothing is folded but inside the methods that its user awaits, so the state stands still between two awaits.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        *,
+        author: str,
+        instance: str,
+        state: S,
+        apply: Callable[[S, Event], S],
+        types: frozenset[str] | None = None,
+    ) -> None:
+        """`apply` is called with the events of `types` (None: all); every event is checked."""
+        self.log, self.author, self.instance = log, author, instance
+        self.state = state
+        self.cursor = 0
+        self.ready = False
+        self._apply, self._types = apply, types
+        self._prefixes = Prefixes(author, instance)
+        self._inbox = Inbox()
+        self._woken = False
+        self._stopping = False
+        self._reading: Reading | None = None
+        self._filling: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin reading and fold up to the log's last sequence.
+
+        Events that a foreign instance of the same author wrote up to there are history, any later one fences this process.
+        """
+        last = await self.log.last_seq()
+        self._prefixes.fenced_after = last
+        self._reading = self.log.read(self.cursor)
+        self._filling = asyncio.get_running_loop().create_task(self._inbox.fill(self._reading))
+        await self.fold_to(last)
+        self.ready = True
+
+    async def advance(self, timeout_s: float | None = None) -> bool:
+        """Wait for new events and fold them; False if there are none because of `wake`, `stop` or the time given.
+
+        Raises `LogBroken`, `Fenced`, `Unavailable`, and what `apply` raises.
+        """
+        before = self.cursor
+        self._fold_inbox()
+        if self.cursor == before and not self._woken and not self._stopping:
+            await self._inbox.wait(timeout_s)
+            self._fold_inbox()
+        self._woken = False
+        return self.cursor > before
+
+    async def catch_up(self) -> None:
+        """Fold up to the log's present last sequence, from its leader; raises `LogBroken` if it is behind the cursor."""
+        last = await self.log.last_seq()
+        self._check_tail(last)
+        await self.fold_to(last)
+
+    async def fold_to(self, seq: int) -> None:
+        """Fold at least up to `seq`; raises `Unavailable` if nothing arrives for `FOLD_TIMEOUT_S`."""
+        self._fold_inbox()
+        while self.cursor < seq:
+            if not await self._inbox.wait(FOLD_TIMEOUT_S):
+                raise Unavailable(f"sequence {seq} does not arrive; folded up to {self.cursor}")
+            self._fold_inbox()
+
+    def wake(self) -> None:
+        """Let a pending `advance` return, or the next one if none is pending."""
+        self._woken = True
+        self._inbox.notify()
+
+    def stop(self) -> None:
+        """From now on `advance` does not wait."""
+        self._stopping = True
+        self._inbox.notify()
+
+    async def close(self) -> None:
+        """Stop reading; the log itself stays open."""
+        self.stop()
+        if self._reading is not None:
+            await self._reading.aclose()
+        if self._filling is not None:
+            self._filling.cancel()
+            await asyncio.gather(self._filling, return_exceptions=True)
+
+    def _fold_inbox(self) -> None:
+        for batch in self._inbox.take():
+            for stored in batch:
+                if stored.seq > self.cursor:  # else it was applied at its acknowledgement
+                    self._fold(stored)
+
+    def _fold(self, stored: Stored) -> Event | None:
+        """Check and apply one message; None if it was dropped."""
+        if stored.seq != self.cursor + 1:
+            raise LogBroken(f"sequences {self.cursor + 1} to {stored.seq - 1} were not delivered")
+        event = self._checked(stored)
+        self.cursor = stored.seq
+        return event
+
+    def _checked(self, stored: Stored) -> Event | None:
+        found = self._prefixes.read(stored)
+        if found is None:
+            return None
+        writer, event = found
+        if self._types is None or event.type in self._types:
+            try:
+                self.state = self._apply(self.state, event)
+            except EnvelopeError as error:
+                _log.error("event dropped", alarm=True, seq=event.seq, id=event.id, why=str(error))
+                return None
+        self._prefixes.accept(writer, event)
+        return event
+
+    def _check_tail(self, last_seq: int) -> None:
+        if last_seq < self.cursor:
+            raise LogBroken(
+                f"the log ends at sequence {last_seq}, but {self.cursor} was folded: "
+                f"sequences {last_seq + 1} to {self.cursor} are lost"
+            )

