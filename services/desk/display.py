@@ -68,9 +68,9 @@ def _print_table(rows: closing.Table) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table()
+    table = Table(box=None, pad_edge=False)
     for column, name in enumerate(rows[0]):
-        table.add_column(name, justify="left" if column == 0 else "right")
+        table.add_column(name, justify="left" if column == 0 else "right", no_wrap=True)
     for row in rows[1:]:
         table.add_row(*row, style="dim" if row[0] == closing.HOLDING else None)
     Console().print(table)

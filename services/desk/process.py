@@ -65,13 +65,21 @@ def _tied_to(parent: int) -> Callable[[], None] | None:
 
 async def exited(process: subprocess.Popen[bytes]) -> int:
     """Wait for the end; the exit code, negative for a signal's number."""
-    if process.returncode is None and hasattr(os, "pidfd_open"):
-        await _readable(os.pidfd_open(process.pid))
+    if process.returncode is None and (descriptor := _pidfd(process.pid)) is not None:
+        await _readable(descriptor)
     while True:
         code = process.poll()
         if code is not None:
             return code
         await asyncio.sleep(_POLL_S)
+
+
+def _pidfd(pid: int) -> int | None:
+    """A descriptor that becomes readable at the process's end, where the kernel has such a thing."""
+    try:
+        return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else None
+    except OSError:
+        return None
 
 
 async def _readable(descriptor: int) -> None:

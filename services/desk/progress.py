@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 LINES: Final = 12
 REFRESH_S: Final = 0.1
+REPORT_DECIMALS: Final = 2
+BAR_CHARS: Final = 10
 
 
 class Progress(Protocol):
@@ -87,16 +89,23 @@ class RichProgress:
             return
         self._shown = now
         day = state.ledger.step.clock.session if state.ledger.step else "starting"
-        bar.update(self._task, completed=sessions_done(state.ledger, self._args), day=day, values=values(state))
+        bar.update(self._task, completed=sessions_done(state.ledger, self._args), day=day, values=values(state, decimals=0))
         bar.refresh()
 
     def _start(self) -> "Bar":
         """Show an empty bar. It is drawn by us alone: a thread of rich's would be in the way of starting children."""
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+        from rich.table import Column
 
-        columns = (TextColumn("{task.fields[day]}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[values]}"))
-        bar = self._bar = Progress(*columns, console=Console(stderr=True), auto_refresh=False, transient=True)
+        whole, cut = Column(no_wrap=True), Column(no_wrap=True, overflow="ellipsis", ratio=1)
+        columns = (
+            TextColumn("{task.fields[day]}", table_column=whole),
+            BarColumn(BAR_CHARS),
+            MofNCompleteColumn(table_column=whole),
+            TextColumn("{task.fields[values]}", table_column=cut),
+        )
+        bar = self._bar = Progress(*columns, console=Console(stderr=True), auto_refresh=False, transient=True, expand=True)
         bar.start()
         self._task = bar.add_task("", total=len(self._args.sessions), day="starting", values="")
         return bar
@@ -108,10 +117,10 @@ class RichProgress:
             self._bar = None
 
 
-def values(state: DeskState) -> str:
+def values(state: DeskState, decimals: int = REPORT_DECIMALS) -> str:
     """Every book with its newest closing value."""
-    books = state.tally.books
-    return "  ".join(f"{name} {two_decimals(book.value)}" for name, book in books.items() if book.value is not None)
+    books = state.tally.books.items()
+    return "  ".join(f"{name} {book.value:.{decimals}f}" for name, book in books if book.value is not None)
 
 
 def first_fill_line(fill: Fill, seconds: float) -> str:

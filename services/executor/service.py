@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import Final, Protocol
+from typing import Final, NoReturn, Protocol
 
 import structlog
 
@@ -10,10 +10,11 @@ from services.executor import decisions
 from services.executor.account import AccountWatch
 from services.executor.broker import Broker, BrokerContradiction, BrokerLost, BrokerRefused
 from services.executor.desk import Desk, OutOfStep, Scribe
-from services.executor.reconcile import log_lost
+from services.executor.reconcile import MAX_DIFFERENCE_CHARS, log_lost
 from services.executor.trading import Trading
 from shared.ledger.owed import Owed, owed
 from shared.ledger.state import State
+from shared.protocol.envelope import clean_text
 from shared.protocol.events import Difference, ReconciliationFailed
 
 FIRST_PAUSE_S: Final = 0.02
@@ -66,7 +67,8 @@ class Executor:
                 await self._pause(error)
                 continue
             except BrokerContradiction as error:
-                await self._fail(ReconciliationFailed(None, (Difference("broker", None, str(error)),)))
+                said = clean_text(str(error), MAX_DIFFERENCE_CHARS)
+                await self._fail(ReconciliationFailed(None, (Difference("broker", None, said),)))
             self._pause_s = FIRST_PAUSE_S
             if not worked:
                 await self._participant.advance()
@@ -146,7 +148,7 @@ class Executor:
             raise WrongMode(f"the log is of mode {mode}, this executor trades at the simulator only: give it a desk of its own")
         return mode == MODE
 
-    async def _fail(self, failure: ReconciliationFailed) -> None:
+    async def _fail(self, failure: ReconciliationFailed) -> NoReturn:
         """Say what does not agree, and end."""
         while not await self.desk.append(decisions.desk_failed(self.desk.state, failure)):
             continue
@@ -161,10 +163,7 @@ class Executor:
 
 
 def in_order(items: tuple[Owed, ...]) -> Iterator[Owed]:
-    """What the executor owes and can do: unfinished intents first, hashes only after the valuations that they cover."""
+    """What the executor owes and can do, unfinished intents first."""
     own = [item for item in items if item.author == decisions.AUTHOR and not item.resting]
-    valued = not any(item.type == "BookValued" for item in items)
     yield from (item for item in own if item.type == "OrderPlaced")
-    yield from (
-        item for item in own if item.type not in {"OrderPlaced", "StateHashed"} or (item.type == "StateHashed" and valued)
-    )
+    yield from (item for item in own if item.type != "OrderPlaced")

@@ -8,6 +8,7 @@ import msgspec
 from shared.ledger.periods import exchange_day_of, month_of
 from shared.ledger.state import Book, Halt, LedgerOrder, State
 from shared.protocol.ids import DESK_BOOK
+from shared.protocol.market import Side
 from shared.protocol.money import ZERO, Exact
 from shared.protocol.policy import Policy
 
@@ -42,11 +43,12 @@ def book_view(state: State, policy: Policy, name: str, at: str) -> BookView:
     book = state.books[name]
     cash = state.account.cash
     day = exchange_day_of(at)
+    working = tuple(book.orders.values())
     return BookView(
         name=name,
         cash=book.cash,
         holdings={key: holding.quantity for key, holding in book.holdings.items()},
-        working=tuple(book.orders.values()),
+        working=working,
         others=tuple(order for other in state.books.values() if other.name != name for order in other.orders.values()),
         peak=book.peak,
         used_month=book.month.within(month_of(at, policy.limits.month_timezone)),
@@ -55,6 +57,7 @@ def book_view(state: State, policy: Policy, name: str, at: str) -> BookView:
         reconciled=not state.account.failed,
         day_start=book.loss_start if book.loss_day == day else None,
         day_flows=book.loss_flows,
+        reserves=all(order.schedule is not None for order in working if order.side is Side.BUY),
         currencies=None if cash is None else tuple(sorted(currency for currency, held in cash.items() if held > ZERO)),
     )
 

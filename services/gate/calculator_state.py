@@ -96,7 +96,7 @@ class CheckState(msgspec.Struct, frozen=True):
             day_flows=self.day_flows,
             currencies=tuple(sorted({self.base_currency, *held})),
             exchanges=self.exchanges,
-            reserves=all(order.side is Side.SELL or (order.fx and order.schedule) for order in own),
+            reserves=all(order.fx and order.schedule for order in own if order.side is Side.BUY),
         )
 
     def _order(self, index: int, order: WorkingOrder, policy: Policy) -> LedgerOrder:

@@ -155,4 +155,4 @@ def read_side(text: str) -> Side | None:
         return Side.BUY
     if text == Side.SELL:
         return Side.SELL
-    return Side.__members__.get(text.upper())
+    return Side.__members__.get(text.upper()) if text.isascii() else None

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Final, Never
 
 from services.gate.policy_fields import TomlFloat, is_currency, read_number
+from shared.protocol.events import MAX_TEXT_CHARS
 from shared.protocol.instants import to_text
 from shared.protocol.market import MAX_SYMBOL_CHARS
 from shared.protocol.money import MAX_NUMBER_CHARS, Exact
 
 MAX_INPUT_BYTES: Final = 16_000_000
-MAX_TEXT_CHARS: Final = 500
 _SHOWN_CHARS: Final = 60
 
 

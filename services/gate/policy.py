@@ -23,10 +23,11 @@ _ACCOUNT_PREFIX: Final = "account."
 class PolicyError(ValueError):
     """A policy that does not load: file, key, value found and what is accepted."""
 
-    def __init__(self, file: Path | str, key: str, found: object, accepted: str) -> None:
-        """Say where the fault is and what would be right."""
+    def __init__(self, file: Path | str, key: str | None, found: object, accepted: str) -> None:
+        """Say where the fault is and what would be right; no key where it is the file itself."""
         value = "" if found is None else f" = {shown(found)}"
-        super().__init__(f"{file}: {key}{value}: {accepted}")
+        where = "" if key is None else f"{key}{value}: "
+        super().__init__(f"{file}: {where}{accepted}")
         self.key = key
 
 
@@ -109,13 +110,13 @@ def _document(path: Path) -> dict[str, object]:
         with path.open("rb") as file:
             content = file.read(MAX_POLICY_BYTES + 1)
     except OSError as error:
-        raise PolicyError(path, "file", None, f"cannot be read: {error.strerror or error}") from error
+        raise PolicyError(path, None, None, f"cannot be read: {error.strerror or error}") from error
     if len(content) > MAX_POLICY_BYTES:
-        raise PolicyError(path, "file", None, f"has more than {MAX_POLICY_BYTES} bytes")
+        raise PolicyError(path, None, None, f"has more than {MAX_POLICY_BYTES} bytes")
     try:
         return tomllib.loads(content.decode("utf-8-sig"), parse_float=TomlFloat)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        raise PolicyError(path, "file", None, f"is not valid TOML: {error}") from error
+        raise PolicyError(path, None, None, f"is not valid TOML: {error}") from error
 
 
 def _base_currency(path: Path, section: dict[str, object], book_currency: str | None) -> str:

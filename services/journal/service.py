@@ -48,7 +48,9 @@ class Journal:
         """Write what was folded, in batches, until the service stops; then write the rest."""
 
         async def status(_payload: bytes) -> bytes:
-            await service.participant.advance(0)
+            if not service.stopping:
+                await service.participant.advance(0)
+                self.recorder.flush()
             return self.status(service.participant)
 
         try:
@@ -62,8 +64,7 @@ class Journal:
             self.close()
 
     def status(self, participant: Participant[State]) -> bytes:
-        """The answer on `rpc.journal.status`; what is pending is written first. `seq` is written, `folded` known."""
-        self.recorder.flush()
+        """The answer on `rpc.journal.status`: `seq` is written, `folded` known."""
         return canonical({"seq": self.written(participant), "folded": participant.cursor})
 
     def written(self, participant: Participant[State]) -> int:

@@ -68,7 +68,8 @@ def settle(book: Book, fill: FillSettled) -> Book:
     """The book after a fill: cash, fees and the holding with its cost."""
     key = instrument_key(fill.symbol, fill.currency)
     with wide_context():
-        fee = fill.fee.amount * (fill.fx if fill.fee.currency == fill.currency else 1)
+        gross = fill.quantity * fill.price * fill.fx
+        fee = (gross if fill.side is Side.SELL else -gross) - fill.cash_effect
         holding = _after(book.holdings.get(key, Holding(ZERO, ZERO)), fill)
         others = {name: old for name, old in book.holdings.items() if name != key}
         return replace(

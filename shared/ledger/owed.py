@@ -150,13 +150,16 @@ def _next_of_order(step: Step, order: LedgerOrder) -> tuple[str, bool]:
 
 
 def _closing(state: State, step: Step) -> Iterator[Owed]:
-    """What a close step lacks after its orders and runs: prices, a valuation per open book, the hashes."""
+    """What a close step lacks after its orders and runs: prices, then a valuation per open book, then the hashes of all that."""
     time = compact(step.clock.to)
     if step.observed is None:
         yield Owed("executor", "MarketObserved", f"{DESK_BOOK}-{time}", DESK_BOOK)
-    for book in state.books.values():
-        if not book.closed and book.name not in step.valued:
-            yield Owed("gate", "BookValued", f"{book.name}-{time}", book.name)
+        return
+    unvalued = [book.name for book in state.books.values() if not book.closed and book.name not in step.valued]
+    for name in unvalued:
+        yield Owed("gate", "BookValued", f"{name}-{time}", name)
+    if unvalued:
+        return
     for author in HASHING_AUTHORS:
         if author not in step.hashed:
             yield Owed(author, "StateHashed", step.clock.session, DESK_BOOK)

@@ -57,8 +57,7 @@ def order_notional(order: Candidate, batch: Batch) -> Decimal | None:
     largest = batch.limits.max_order_notional
     if largest is None or order.limit is None or order.price is None or order.fx is None:
         return None
-    each = max(order.limit, order.price) * order.fx
-    return most(largest, each, batch.limits.allow_fractional) if each > NOTHING else None
+    return most(largest, max(order.limit, order.price) * order.fx, batch.limits.allow_fractional)
 
 
 def gross_exposure(order: Candidate, batch: Batch) -> Decimal | None:

@@ -137,7 +137,7 @@ def gross_exposure(order: Candidate, batch: Batch) -> Reason | None:
     if pct is None or not order.buys or value is None or shares is None or limit is None or price is None or rate is None:
         return None
     exposed = batch.exposure() + shares * max(limit, price) * rate
-    if value > NOTHING and exposed * HUNDRED <= pct * value:
+    if exposed * HUNDRED <= pct * value:
         return None
     found = percent(exposed, value)
     told = f"exposure would be {amount(exposed)}, {_pct(found)} of the book's value {amount(value)}; at most {pct} % pass"

@@ -14,7 +14,7 @@ def test_a_side_is_read_in_any_case_and_written_in_one(side: str) -> None:
     assert decision.side == "BUY"
 
 
-@pytest.mark.parametrize("side", ["HOLD", "", "BUY ", "B"])
+@pytest.mark.parametrize("side", ["HOLD", "", "BUY ", "B", "ſell"])
 def test_anything_but_buy_and_sell_is_blocked(side: str) -> None:
     decision = decided(order(side))
 

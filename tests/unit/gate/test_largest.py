@@ -39,6 +39,20 @@ def test_position_bounds_a_buy() -> None:
     assert largest(order(quantity="NaN")) == "24"
 
 
+def test_position_bounds_a_buy_of_what_is_held_in_another_currency() -> None:
+    # value 8700 + 50 × 40 × 0.65 = 10000; (50 + q) × 26 ≤ 2500 − commission / 4, so q ≤ 46.15 less some
+    on = book("8700", holdings={"BHP:AUD": "50"})
+
+    assert largest(order(quantity="60", limit="40", symbol="BHP", currency="AUD"), on=on) == "46"
+
+
+def test_no_order_has_more_than_999999999_shares() -> None:
+    rules = policy(max_position_pct=ALL)
+    seen = market(rules, quote(last="1"))
+
+    assert largest(order(quantity="0", limit="1"), rules=rules, on=book("1000000000000"), seen=seen) == "999999999"
+
+
 def test_cash_bounds_a_buy() -> None:
     # 200 q + 1 ≤ 950
     rules = policy(max_position_pct=ALL, max_price_deviation_pct=ALL)

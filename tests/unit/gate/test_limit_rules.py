@@ -47,8 +47,14 @@ def test_the_10th_order_of_a_month_passes_and_the_11th_does_not(used: int, rules
     assert rules_of(decided(order(), on=book(used_month=used))) == rules
 
 
-def test_the_count_is_told_with_what_is_left() -> None:
-    assert numbers(why(decided(order(), on=book(used_month=10)), Rule.MONTHLY_ORDERS)) == ("10", "11", "0")
+@pytest.mark.parametrize("used", [10, 12])
+def test_the_count_is_told_with_what_is_left(used: int) -> None:
+    decision = decided(order(), rules=policy(max_orders_per_day=10), on=book(used_month=used, used_day=used))
+    monthly, daily = why(decision, Rule.MONTHLY_ORDERS), why(decision, Rule.DAILY_ORDERS)
+
+    assert numbers(monthly) == numbers(daily) == ("10", str(used + 1), "0")
+    assert monthly.message == f"order {used + 1} of the month in Australia/Sydney, at most 10 pass"
+    assert daily.message == f"order {used + 1} of the day, at most 10 pass"
 
 
 def test_a_limit_of_0_orders_never_trades() -> None:
@@ -106,7 +112,10 @@ def test_what_is_reserved_for_other_sells_is_not_sold_again(quantity: str, rules
 def test_a_sell_too_large_says_what_may_be_sold() -> None:
     on = book("10000", working("SELL", "5", "101"), holdings={"AAA:USD": "10"})
 
-    assert numbers(why(decided(order("SELL", "7"), on=on), Rule.HOLDING)) == ("5", "7", "5")
+    reason = why(decided(order("SELL", "7"), on=on), Rule.HOLDING)
+
+    assert numbers(reason) == ("5", "7", "5")
+    assert reason.message == "SELL 7 of 10 held, 5 of them reserved for other sells"
 
 
 @pytest.mark.parametrize(("cash", "rules"), [("1001.01", ()), ("1001", ()), ("1000.99", (Rule.CASH,))])
@@ -251,6 +260,10 @@ def test_exposure_is_told_in_percent_of_the_value_and_in_shares() -> None:
     decision = decided(order(quantity="60"), rules=given, on=book("10000"))
 
     assert numbers(why(decision, Rule.GROSS_EXPOSURE)) == ("50", "60", "50")
+
+    # 3000 of 10000 are exposed already: 20 more shares
+    held = decided(order(quantity="21"), rules=given, on=book("7000", holdings={"BBB:USD": "60"}))
+    assert numbers(why(held, Rule.GROSS_EXPOSURE)) == ("50", "51", "20")
 
 
 def test_a_foreign_order_counts_in_base_currency() -> None:
