@@ -1,16 +1,15 @@
 """The `Log` and `Rpc` ports over NATS JetStream."""
 
-import asyncio
 import re
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
-import structlog
 
 from shared.bus import server_checks, stream
 from shared.bus.js_api import MSG_ID, WRONG_LAST_SEQUENCE, ApiError, PubAck, get_message, log_info, stream_info
 from shared.bus.link import CONNECT_WAIT_S, Link
+from shared.bus.log_check import LogCheck
 from shared.bus.ports import (
     Append,
     BusError,
@@ -18,7 +17,6 @@ from shared.bus.ports import (
     IdReused,
     LogBroken,
     LogInfo,
-    NoResponder,
     Stored,
     Unavailable,
 )
@@ -28,7 +26,6 @@ from shared.protocol.ids import STREAM
 
 APPEND_WATCHDOG_S: Final = 60.0
 APPEND_TIMEOUT_S: Final = 5.0
-APPEND_PAUSE_S: Final = 0.1
 EXPECTED_STREAM: Final = "Nats-Expected-Stream"
 EXPECTED_LAST: Final = "Nats-Expected-Last-Sequence"
 EXPECTED_FENCE_SEQ: Final = "Nats-Expected-Last-Subject-Sequence"
@@ -36,7 +33,6 @@ EXPECTED_FENCE: Final = "Nats-Expected-Last-Subject-Sequence-Subject"
 
 _NAMED: Final = re.compile(r"wrong last sequence: (\d+)", re.ASCII)
 _PUB_ACK: Final = msgspec.json.Decoder(PubAck)
-_log = structlog.get_logger("bus")
 
 
 class JetStreamLog:
@@ -46,31 +42,24 @@ class JetStreamLog:
         """Work over `link`; an append that is not answered is repeated for `watchdog_s`."""
         self._link = link
         self._watchdog_s = watchdog_s
+        self._check = LogCheck(link)
 
     async def append(self, message: Append) -> int:
-        """Store `message`; see `Log.append`. Never retried without its id and expectations."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._watchdog_s
-        headers = _headers(message)
-        while True:
-            try:
-                answer = await self._link.ask(message.subject, message.payload, APPEND_TIMEOUT_S, headers)
-            except (Unavailable, NoResponder) as error:
-                if loop.time() > deadline:
-                    raise Unavailable(f"{message.msg_id} was not acknowledged within {self._watchdog_s:g} s: {error}") from error
-                _log.warning("append not answered, repeating it", id=message.msg_id, error=str(error))
-                await self._pause(deadline - loop.time())
-                continue
-            return await self._settle(message, _PUB_ACK.decode(answer))
-
-    async def _pause(self, longest_s: float) -> None:
-        """Wait for the connection to come back, and a little in any case."""
-        await asyncio.sleep(APPEND_PAUSE_S)
+        """Store `message`; see `Log.append`. It may be repeated, because its id and its expectations let it in only once."""
         try:
-            async with asyncio.timeout(longest_s):
-                await self._link.connected.wait()
-        except TimeoutError:
-            return
+            answer = await self._link.insist(
+                message.subject,
+                message.payload,
+                timeout_s=APPEND_TIMEOUT_S,
+                watchdog_s=self._watchdog_s,
+                headers=_headers(message),
+                before=self._check.before_append,
+            )
+        except Unavailable as error:
+            raise Unavailable(f"{message.msg_id} was not acknowledged: {error}") from error
+        seq = await self._settle(message, _PUB_ACK.decode(answer))
+        self._check.saw(seq)
+        return seq
 
     async def _settle(self, message: Append, ack: PubAck) -> int:
         """The sequence of an acknowledged append, also of one whose first acknowledgement was lost."""
@@ -94,7 +83,7 @@ class JetStreamLog:
 
     def read(self, after: int) -> Reader:
         """Batches from `after` + 1 on; see `Log.read`."""
-        return Reader(self._link, after)
+        return Reader(self._link, self._check, after)
 
     async def last_seq(self) -> int:
         """The last sequence, from the leader."""

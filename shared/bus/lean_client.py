@@ -27,6 +27,8 @@ class _LeanTransport(TcpTransport):
     """A connection read in pieces that the allocator does not have to map."""
 
     async def connect(self, uri: ParseResult, buffer_size: int, connect_timeout: int) -> None:
+        if self._io_writer is not None:
+            self._io_writer.close()  # nats-py leaves open one whose greeting never came
         await super().connect(uri, buffer_size, connect_timeout)
         transport: Any = self._io_writer.transport if self._io_writer else None
         if hasattr(transport, "max_size"):  # asyncio's own; other event loops have none
@@ -55,6 +57,11 @@ class LeanClient(Client):
         subscription = self._subs.get(sid)
         if subscription is not None:
             await subscription.unsubscribe()
+
+    def drop_unsent(self) -> None:
+        """Forget what was published and not yet written to the socket; else it would be sent to the next server."""
+        self._pending.clear()
+        self._pending_data_size = 0
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
         direct = self._direct.get(sid)

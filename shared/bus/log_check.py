@@ -7,23 +7,41 @@ from shared.protocol.ids import STREAM
 
 
 class LogCheck:
-    """Remembers which stream was read."""
+    """Remembers which stream this process works with, and up to where it saw it; one for each connection."""
 
     def __init__(self, link: Link) -> None:
         """Ask over `link`."""
         self._link = link
         self._created: str | None = None
+        self._seen = 0
+        self._epoch = -1
 
-    async def run(self, cursor: int, last: Stored | None) -> None:
+    def saw(self, seq: int) -> None:
+        """The log is at least this long."""
+        self._seen = max(self._seen, seq)
+
+    async def before_append(self) -> None:
+        """Check once for each time that the connection came back: nothing may be appended to a foreign or shortened log.
+
+        Asks only once; the append that it belongs to is repeated.
+        """
+        if self._epoch != self._link.epoch:
+            epoch = self._link.epoch
+            self._check_state(await stream_info(self._link, watchdog_s=0.0), self._seen)
+            self._epoch = epoch
+
+    async def before_reading(self, cursor: int, last: Stored | None) -> None:
         """Raise `LogBroken` unless it is the same stream, nothing deleted, not shorter than `cursor`, holding `last`."""
-        info = await stream_info(self._link)
-        if info is None:
-            raise LogBroken(f"there is no stream {STREAM}: it was never made, or it was removed")
-        self._check_state(info, cursor)
+        epoch = self._link.epoch
+        self._check_state(await stream_info(self._link), cursor)
         if last is not None and await get_message(self._link, {"seq": last.seq}) != last:
             raise LogBroken(f"sequence {last.seq} is not the message that was read there: the log was replaced")
+        self.saw(cursor)
+        self._epoch = epoch
 
-    def _check_state(self, info: StreamInfo, cursor: int) -> None:
+    def _check_state(self, info: StreamInfo | None, cursor: int) -> None:
+        if info is None:
+            raise LogBroken(f"there is no stream {STREAM}: it was never made, or it was removed")
         if self._created not in {None, info.created}:
             raise LogBroken(f"the stream {STREAM} made at {self._created} was replaced by one made at {info.created}")
         self._created = info.created
