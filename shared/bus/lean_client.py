@@ -1,9 +1,8 @@
 """nats-py's client with a shorter way for what comes often: answers to appends, and deliveries of the log.
 
-nats-py gives each message a parsed header dict, a `Msg`, a place in a queue and a turn of its subscription's task, and reads
-the socket into a buffer of 256 KiB that the allocator maps anew each time. Measured per delivered event of 1.4 KB: 220 µs
-of CPU with it, 130 µs without (five processes of a desk on two cores, one event at a time). Connecting, reconnecting and
-everything else stays nats-py's.
+nats-py gives each message a parsed header dict, a `Msg`, a place in a queue and a turn of its subscription's task (measured for
+an event of 1.4 KB: 16 µs and a turn of the loop; here 4 µs), and asyncio reads the socket into a buffer of 256 KiB, which the
+allocator maps anew each time (53 µs; with 64 KiB 12 µs). Connecting, reconnecting and everything else stays nats-py's.
 """
 
 from collections.abc import Callable
