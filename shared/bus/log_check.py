@@ -1,8 +1,11 @@
 """What must still be true of the log whenever a reader starts or comes back: JetStream does not prove its own completeness."""
 
-from shared.bus.js_api import StreamInfo, get_message, stream_info
+from collections.abc import Awaitable, Callable
+
+from shared.bus.js_api import StreamInfo, get_message, log_info, stream_info
 from shared.bus.link import Link
 from shared.bus.ports import LogBroken, Stored
+from shared.bus.seen import check_whole
 from shared.protocol.ids import STREAM
 
 
@@ -15,6 +18,8 @@ class LogCheck:
         self._created: str | None = None
         self._seen = 0
         self._epoch = -1
+        self.look: Callable[[], Awaitable[None]] | None = None
+        """A closer look, awaited before the first append after the connection came back."""
 
     def saw(self, seq: int) -> None:
         """The log is at least this long."""
@@ -28,6 +33,8 @@ class LogCheck:
         if self._epoch != self._link.epoch:
             epoch = self._link.epoch
             self._check_state(await stream_info(self._link, watchdog_s=0.0), self._seen)
+            if self.look is not None:
+                await self.look()
             self._epoch = epoch
 
     async def before_reading(self, cursor: int, last: Stored | None) -> None:
@@ -46,13 +53,9 @@ class LogCheck:
             raise LogBroken(f"the stream {STREAM} made at {self._created} was replaced by one made at {info.created}")
         self._created = info.created
         state = info.state
-        if state.num_deleted or state.first_seq > 1:
-            raise LogBroken(
-                f"the log begins at sequence {state.first_seq} and lacks {state.num_deleted} of the later ones, "
-                "though nothing is ever deleted from it"
-            )
         if state.last_seq < cursor:
             raise LogBroken(
                 f"the log ends at sequence {state.last_seq}, but {cursor} was read: "
                 f"sequences {state.last_seq + 1} to {cursor} are lost"
             )
+        check_whole(log_info(info))
