@@ -19,7 +19,7 @@ class Stopped(msgspec.Struct, frozen=True):
 def advice(layout: Layout) -> str:
     """What can be done about a log that lost something."""
     return (
-        f"nothing is appended or traded on it: put a whole copy of {layout.stream} in its place, no older than the loss, "
+        f"nothing is appended to it or traded on it: replace {layout.stream} by a copy that still holds these sequences, "
         f"or type `propdesk run --fresh`, which renames {layout.root} and starts anew"
     )
 

@@ -68,8 +68,8 @@ def check_whole(info: LogInfo, first_seq: int = 1) -> None:
             "though nothing is ever deleted from it"
         )
     if info.deleted:
-        named = f" ({info.holes})" if info.holes else ""
+        named = f", namely {info.holes}" if info.holes else ""
         raise LogBroken(
-            f"{info.deleted} sequences{named} are missing between {info.first_seq} and {info.last_seq}, "
-            "though nothing is ever deleted from the log"
+            f"the log lacks {info.deleted} of the sequences {info.first_seq} to {info.last_seq}{named}, "
+            "though nothing is ever deleted from it"
         )
