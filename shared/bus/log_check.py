@@ -50,7 +50,10 @@ class LogCheck:
         if info is None:
             raise LogBroken(f"there is no stream {STREAM}: it was never made, or it was removed")
         if self._created not in {None, info.created}:
-            raise LogBroken(f"the stream {STREAM} made at {self._created} was replaced by one made at {info.created}")
+            raise LogBroken(
+                f"the stream {STREAM} made at {self._created}, read up to sequence {cursor}, "
+                f"was replaced by one made at {info.created}"
+            )
         self._created = info.created
         state = info.state
         if state.last_seq < cursor:
