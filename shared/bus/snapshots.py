@@ -22,6 +22,7 @@ FORMAT: Final = 1
 EVERY: Final = 5_000
 """Sequences between two snapshots."""
 LOOK_EVERY_S: Final = 1.0
+EMPTY: Final = b'"checksum":""'
 
 _log = structlog.get_logger("bus")
 
@@ -45,10 +46,7 @@ class Snapshot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def sealed(self) -> bytes:
         """The file's bytes."""
-        return canonical(replace(self, checksum=self._checksum()))
-
-    def _checksum(self) -> str:
-        return sha256_hex(canonical(replace(self, checksum="")))
+        return sealed(canonical(replace(self, checksum="")))
 
     def fault(self) -> str | None:
         """Why this build cannot use it, None if nothing in itself speaks against it."""
@@ -56,7 +54,13 @@ class Snapshot(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for name, ours in build.items():
             if getattr(self, name) != ours:
                 return f"its {name} is {getattr(self, name)}, this build's is {ours}"
-        return None if self.checksum == self._checksum() else "its checksum is not that of its content"
+        intact = self.checksum == sha256_hex(canonical(replace(self, checksum="")))
+        return None if intact else "its checksum is not that of its content"
+
+
+def sealed(unsealed: bytes) -> bytes:
+    """A document with an empty checksum, which is its first field, with its own hash there."""
+    return unsealed.replace(EMPTY, EMPTY[:-1] + sha256_hex(unsealed).encode() + b'"', 1)
 
 
 def snapshot_of(follower: Follower[State], last: Stored) -> Snapshot:
@@ -138,10 +142,14 @@ class Snapshots:
         last = self._follower.last
         if self._path is None or last is None or last.seq == self._at:
             return
-        content = snapshot_of(self._follower, last).sealed()
+        unsealed = canonical(snapshot_of(self._follower, last))
         try:
-            await asyncio.to_thread(write_whole, self._path, content)
+            await asyncio.to_thread(_write_sealed, self._path, unsealed)
         except OSError as error:
             _log.warning("no snapshot could be written", error=str(error))
             return
         self._at = last.seq
+
+
+def _write_sealed(path: Path, unsealed: bytes) -> None:
+    write_whole(path, sealed(unsealed))

@@ -2,7 +2,6 @@
 
 import shutil
 import signal
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +19,7 @@ BLOCKS_EVENTS: Final = 15_000
 
 
 @pytest.fixture
-async def older(tmp_path: Path) -> AsyncIterator[Desk]:
+async def older(tmp_path: Path) -> Desk:
     """A directory with a long log, which a gate saw to its end and of which it has a snapshot."""
     folder = tmp_path / "desk"
     made = await make_store(tmp_path / "nats", BLOCKS_EVENTS)
@@ -31,7 +30,7 @@ async def older(tmp_path: Path) -> AsyncIterator[Desk]:
     server.stop()
     shutil.copytree(tmp_path / "nats" / "js", folder / "js")
     assert found.seq == made.seq
-    yield Desk(folder, made.seq)
+    return Desk(folder, made.seq)
 
 
 @pytest.mark.parametrize("killed", [False, True])
