@@ -83,7 +83,7 @@ class JetStreamLog:
         raise Conflict(int(named[1]) if named else await self.last_seq(), f"{message.msg_id}: {error.description}")
 
     def watched_by(self, look: Callable[[], Awaitable[None]]) -> None:
-        """Await `look` too before the first append after the connection came back; what it raises ends the append."""
+        """Await `look` too before each append; what it raises ends the append, but `Unavailable`, after which it is repeated."""
         self._check.look = look
 
     def read(self, after: int) -> Reader:

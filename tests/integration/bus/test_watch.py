@@ -70,11 +70,11 @@ def seen(gate: Gate) -> Seen:
     return msgspec.json.decode((gate.folder / SEEN_FILE).read_bytes(), type=Seen)
 
 
-async def regained(gate: Gate, losses: int) -> None:
+async def regained(gate: Gate, epoch: int) -> None:
     """Wait until the connection was lost and is back."""
 
     async def back() -> bool:
-        return gate.connection.link.losses > losses and gate.connection.link.connected.is_set()
+        return gate.connection.link.epoch > epoch and gate.connection.link.connected.is_set()
 
     await eventually(back)
 
@@ -82,9 +82,9 @@ async def regained(gate: Gate, losses: int) -> None:
 async def copied(gate: Gate, count: int) -> None:
     """Make a stream that holds the same events, or some of them, and others where they end."""
     rows = [await gate.connection.log.get(seq) for seq in range(1, count + 1)]
+    epoch = gate.connection.link.epoch
     gate.server.stop()
     shutil.rmtree(gate.server.directory / "js")
-    losses = gate.connection.link.losses
     gate.server.start()
     client = await connected(gate.server)
     await ensure_stream(client)
@@ -92,7 +92,7 @@ async def copied(gate: Gate, count: int) -> None:
         assert row is not None
         await client.log.append(Append(row.subject, row.msg_id, row.payload, "ev.gate.>", row.seq - 1))
     await client.close()
-    await regained(gate, losses - 1)
+    await regained(gate, epoch)
 
 
 async def test_what_was_folded_is_written_with_its_stream(gate: Gate) -> None:
@@ -103,9 +103,9 @@ async def test_what_was_folded_is_written_with_its_stream(gate: Gate) -> None:
 
 
 async def test_after_a_restart_of_the_server_it_goes_on(gate: Gate) -> None:
-    losses = gate.connection.link.losses
+    epoch = gate.connection.link.epoch
     gate.server.restart(signal.SIGKILL)
-    await regained(gate, losses)
+    await regained(gate, epoch)
     event = await gate.participant.append(draft(3))
     assert event is not None
     assert event.seq == 3
@@ -121,11 +121,11 @@ async def test_a_stream_made_anew_with_the_very_same_events_takes_no_append(gate
 
 
 async def test_an_emptied_store_takes_no_append(gate: Gate) -> None:
-    losses = gate.connection.link.losses
+    epoch = gate.connection.link.epoch
     gate.server.stop()
     shutil.rmtree(gate.server.directory / "js")
     gate.server.start()
-    await regained(gate, losses)
+    await regained(gate, epoch)
     with pytest.raises(LogBroken, match="there is no stream EV"):
         await gate.participant.append(draft(3))
     with pytest.raises(LogBroken, match="there is no stream EV"):
