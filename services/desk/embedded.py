@@ -4,15 +4,17 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from services.desk.errors import Interrupted, RunFailed, UsageError
+from services.desk.completeness import check_log
+from services.desk.errors import Interrupted, LogLost, RunFailed, UsageError
 from services.desk.layout import Layout
 from services.desk.lock import Lock, is_held
 from services.desk.server import url_of
 from services.desk.settings import Bounds
 from services.desk.signals import SIGNALS
+from services.desk.stopped import noted
 from services.desk.supervisor import Supervisor
 from shared.bus.jetstream import Connection, connect
-from shared.bus.ports import BusError, Refused
+from shared.bus.ports import BusError, LogBroken, Refused
 
 Result = TypeVar("Result")
 Work = Callable[[Connection], Awaitable[Result]]
@@ -28,13 +30,18 @@ def running_desk(layout: Layout) -> int | None:
 
 
 def with_log(layout: Layout, work: Work[Result], bounds: Bounds | None = None) -> Result:
-    """Do `work` on the log of a directory in which no desk runs: locked, with a nats-server started for it and ended after it."""
+    """Do `work` on the log of a directory in which no desk runs: locked, with a nats-server started for it and ended after it.
+
+    Raises `LogLost` before any work if the log is not what the services saw of it.
+    """
     bounds = bounds or Bounds()
     lock = Lock.take(layout, bounds.orphans_s)
     try:
         return asyncio.run(_locked(layout, lock, work, bounds))
     except Refused as error:
         raise UsageError(str(error)) from error
+    except LogBroken as error:
+        raise noted(layout, LogLost(str(error))) from error
     except BusError as error:
         raise RunFailed(f"{type(error).__name__}: {error}") from error
     finally:
@@ -58,13 +65,17 @@ async def _locked(layout: Layout, lock: Lock, work: Work[Result], bounds: Bounds
     supervisor = Supervisor(layout, lock, bounds)
     loop = asyncio.get_running_loop()
 
+    async def checked(connection: Connection) -> Result:
+        await check_log(layout, connection.log)
+        return await work(connection)
+
     def end(interrupted: Interrupted) -> None:
         loop.call_soon_threadsafe(supervisor.fail, interrupted)
 
     with SIGNALS.handing_to(end):
         try:
             await supervisor.start_server()
-            return await supervisor.first_of(_connected(supervisor.server.url, work))
+            return await supervisor.first_of(_connected(supervisor.server.url, checked))
         finally:
             await supervisor.stop()
 

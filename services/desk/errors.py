@@ -24,6 +24,10 @@ class RunFailed(DeskError):
         self.details = details
 
 
+class LogLost(RunFailed):
+    """The log is not what was seen of it; nothing was appended or sent since, and starting again does not help."""
+
+
 class NotReconciled(DeskError):
     """The ledger and the broker differ, or the log was lost."""
 

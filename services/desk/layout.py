@@ -45,6 +45,16 @@ class Layout:
         return self.root / "logs"
 
     @property
+    def services(self) -> Path:
+        """One folder per service, for what it can lose."""
+        return self.root / "services"
+
+    @property
+    def stopped(self) -> Path:
+        """Why the desk must not be started as it is; only there after the log was found incomplete."""
+        return self.root / "stopped.json"
+
+    @property
     def journal(self) -> Path:
         """The read models, which can be deleted and replayed."""
         return self.root / "journal.db"
@@ -57,7 +67,11 @@ class Layout:
     @property
     def is_ours(self) -> bool:
         """Whether anything of a desk lies in the directory."""
-        return any(path.exists() for path in (self.lock, self.stream, self.broker, self.journal))
+        return any(path.exists() for path in (self.lock, self.stream, self.broker, self.services, self.journal))
+
+    def folder_of(self, service: str) -> Path:
+        """The folder of one service."""
+        return self.services / service
 
     def log_of(self, service: str) -> Path:
         """The log file of one service."""

@@ -6,13 +6,14 @@ from typing import Protocol
 
 from services.desk.arguments import Prepared
 from services.desk.console import say
-from services.desk.errors import DeskError, Interrupted, UsageError
+from services.desk.errors import DeskError, Interrupted, LogLost, UsageError
 from services.desk.layout import Layout, put_aside, writing
 from services.desk.lock import Lock
 from services.desk.logs import logging_to
 from services.desk.report import Report
 from services.desk.settings import Bounds
 from services.desk.signals import SIGNALS
+from services.desk.stopped import noted
 from services.desk.supervisor import Supervisor
 from services.desk.tally import DeskState
 
@@ -56,6 +57,8 @@ def run(job: Job) -> None:
         job.display.end()
         say("propdesk: the run can go on: type the same command again, without --fresh")
         raise
+    except LogLost as error:
+        raise noted(job.layout, error) from error
     finally:
         job.display.end()
         lock.release()

@@ -11,11 +11,12 @@ from typing import Final
 import msgspec
 
 from services.desk.children import Endings, Ready
-from services.desk.errors import DeskError, NotReconciled, RunFailed
+from services.desk.errors import DeskError, LogLost, NotReconciled, RunFailed
 from services.desk.layout import Layout
 from services.desk.process import Spec
 from shared.bus.nats_config import LOOPBACK
 from shared.bus.ports import BusError, Rpc
+from shared.bus.service import LOG_BROKEN_EXIT
 
 SIMULATOR: Final = "simulator"
 EXECUTOR: Final = "executor"
@@ -57,7 +58,7 @@ def simulator_spec(layout: Layout, data: Path, base_currency: str, lock: int, lo
 
 def service_spec(name: str, layout: Layout, url: str, log_level: str) -> Spec:
     """A service that folds the log."""
-    env = _env(layout, url, log_level)
+    env = {**_env(layout, url, log_level), "PROPDESK_STATE_DIR": str(layout.folder_of(name).resolve())}
     if name == EXECUTOR:
         env["PROPDESK_SIMULATOR_PORT_FILE"] = str(layout.broker_port.resolve())
     return Spec(name, _argv(name), layout.log_of(name), env)
@@ -69,8 +70,13 @@ def endings_of(name: str) -> Endings:
     def refused(lines: tuple[str, ...]) -> DeskError:
         return RunFailed(f"the {name} refuses its configuration", lines)
 
-    common = {WRONG_CONFIGURATION: refused}
+    common: Endings = {WRONG_CONFIGURATION: refused, LOG_BROKEN_EXIT: _log_broken}
     return {**common, RECONCILIATION_FAILED: _log_lost} if name == EXECUTOR else common
+
+
+def _log_broken(lines: tuple[str, ...]) -> DeskError:
+    """A service found that the log is not what was seen of it, and said which sequences."""
+    return LogLost(lines[-1] if lines else "a service found that the log is not what was seen of it, and gave no reason")
 
 
 def _log_lost(lines: tuple[str, ...]) -> DeskError:

@@ -3,12 +3,14 @@
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from services.desk.closing import Table, plain
 from services.desk.console import show, show_json
 from services.desk.errors import UsageError
 from services.desk.layout import Layout
 from services.desk.lock import is_held
+from services.desk.stopped import Stopped, advice, read_stopped
 from services.journal.read import Counts, ReadModels, ReadModelsUnavailable
 from services.journal.rows import BookRow
 from shared.protocol.money import Exact, two_decimals
@@ -53,23 +55,28 @@ class Blocked(msgspec.Struct, frozen=True):
 
 
 class Status(msgspec.Struct, frozen=True):
-    """What `--json` prints. `running` is the pid of the desk; `last_seq` the sequence that the read models have."""
+    """What `--json` prints. `running` is the pid of the desk; `last_seq` the sequence that the read models have;
+    `stopped` says why a desk must not be started on this log.
+    """
 
     running: int | None
     last_seq: int
     books: tuple[BookStatus, ...]
     open_orders: tuple[OpenOrder, ...]
     blocked: tuple[Blocked, ...]
+    stopped: Stopped | None = None
 
 
 def show_status(layout: Layout, *, as_json: bool) -> None:
     """Print books, open orders and why orders were blocked; raises `UsageError` if there is nothing to read."""
-    running = is_held(layout)
+    running, stopped = is_held(layout), read_stopped(layout)
     try:
         with ReadModels(layout.journal) as models:
-            found = status_of(models, running)
+            found = replace(status_of(models, running), stopped=stopped)
     except ReadModelsUnavailable as error:
-        raise UsageError(str(error)) from error
+        if stopped is None:
+            raise UsageError(str(error)) from error
+        found = Status(running, 0, (), (), (), stopped)
     if as_json:
         show_json(msgspec.to_builtins(found))
         return
@@ -131,6 +138,7 @@ def lines(found: Status, layout: Layout) -> list[str]:
         rows.append((book.book, book.source, book.value or UNKNOWN, book.deposited, *map(str, counts)))
     return [
         f"{layout.root}: {who}; read models up to sequence {found.last_seq}",
+        *([] if found.stopped is None else [f"stopped at {found.stopped.at}: {found.stopped.reason}", advice(layout)]),
         *plain(rows),
         *(f"blocked in {row.book}: {row.rule} {row.orders}" for row in found.blocked),
         *(f"open: {o.order}  {o.side} {o.quantity} {o.symbol} at {o.limit} ({o.state})" for o in found.open_orders),

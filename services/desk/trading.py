@@ -10,16 +10,19 @@ from services.desk import stack
 from services.desk.arguments import difference
 from services.desk.broker_clock import BrokerClock
 from services.desk.commands import SUBJECT, Commands
+from services.desk.completeness import check_log
 from services.desk.deskbook import DeskBook, not_reconciled
-from services.desk.errors import DeskError, NotReconciled, RunFailed, UsageError
+from services.desk.errors import DeskError, LogLost, NotReconciled, RunFailed, UsageError
 from services.desk.report import report_of
 from services.desk.run import Job
 from services.desk.steps import AUTHOR, is_finished
+from services.desk.stopped import forget
 from services.desk.supervisor import Supervisor
 from services.desk.tally import DeskState, apply
 from shared.bus.jetstream import Connection, check_server, connect, ensure_stream
 from shared.bus.participant import Participant, instance_name
-from shared.bus.ports import BusError, NoResponder, Refused, Rpc, Unavailable
+from shared.bus.ports import BusError, LogBroken, NoResponder, Refused, Rpc, Unavailable
+from shared.bus.watch import LogWatch
 
 JOURNAL_TIMEOUT_S: Final = 2.0
 
@@ -34,6 +37,8 @@ async def trade(job: Job, supervisor: Supervisor) -> None:
         raise await course.explained(error) from error
     except Refused as error:
         raise UsageError(str(error)) from error
+    except LogBroken as error:
+        raise LogLost(str(error)) from error
     except BusError as error:
         raise RunFailed(f"{type(error).__name__}: {error}") from error
     finally:
@@ -56,11 +61,13 @@ class _Course:
         self._job, self._supervisor = job, supervisor
         self._connection: Connection | None = None
         self._participant: Participant[DeskState] | None = None
+        self._watch: LogWatch | None = None
 
     async def run(self) -> None:
         """From the first connection to the shown result; raises `DeskError` and `BusError`."""
         participant = await self._join()
         self._compare(participant.state)
+        forget(self._job.layout)
         self._start_services()
         clock = BrokerClock(self._job.layout.broker_port, participant.wake)
         self._supervisor.watch(clock.run())
@@ -80,6 +87,7 @@ class _Course:
         server = self._supervisor.server
         self._connection = connection = await connect(server.url, AUTHOR)
         await check_server(connection, server.monitor_url)
+        await check_log(self._job.layout, connection.log)
         await ensure_stream(connection)
         self._participant = participant = Participant(
             connection.log,
@@ -90,7 +98,11 @@ class _Course:
             state=DeskState(),
             apply=apply,
         )
+        folder = self._job.layout.folder_of(AUTHOR)
+        self._watch = watch = LogWatch(connection, participant, folder, f"the {AUTHOR}")
+        await watch.begin()
         await participant.start()
+        self._supervisor.watch(watch.run())
         return participant
 
     def _compare(self, state: DeskState) -> None:
@@ -160,5 +172,7 @@ class _Course:
         """Close what was opened."""
         if self._participant is not None:
             await self._participant.close()
+        if self._watch is not None:
+            await self._watch.close()
         if self._connection is not None:
             await self._connection.close()

@@ -91,6 +91,13 @@ class Desk:
             raise OutOfStep(f"the broker answered at {answer.clock}, desk time is {self.state.now}")
         return answer.value
 
+    async def still_there(self) -> None:
+        """Fold the log to its end, from its leader; raises `OutOfStep` if it went on, and what fences this process."""
+        folded = self.scribe.cursor
+        await self.scribe.catch_up()
+        if self.scribe.cursor != folded:
+            raise OutOfStep(f"the log went on from {folded} to {self.scribe.cursor}")
+
     async def sweep(self) -> None:
         """Fetch executions to their end marker. Those of orders whose end is in the log are forgotten."""
         for execution in self.in_step(await self.broker.executions(self._last_execution)):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Final, NoReturn, Protocol
 
 import structlog
@@ -12,6 +13,7 @@ from services.executor.broker import Broker, BrokerContradiction, BrokerLost, Br
 from services.executor.desk import Desk, OutOfStep, Scribe
 from services.executor.reconcile import MAX_DIFFERENCE_CHARS, log_lost
 from services.executor.trading import Trading
+from shared.bus.ports import Unavailable
 from shared.ledger.owed import Owed, owed
 from shared.ledger.state import State
 from shared.protocol.envelope import clean_text
@@ -156,9 +158,14 @@ class Executor:
         raise AccountDiffers(f"log and broker do not agree: {lines}: look at both before anything is traded")
 
     async def _pause(self, error: Exception) -> None:
-        """Wait a little longer each time before asking a broker again that does not answer or refuses."""
+        """Wait a little longer each time before asking a broker again that does not answer or refuses.
+
+        The log is folded meanwhile: a connection also ends because another executor took over, which fences this one.
+        """
         self._log.warning("the broker did not do it, trying again", error=str(error), pause_s=self._pause_s)
         await asyncio.sleep(self._pause_s)
+        with suppress(Unavailable):
+            await self._participant.catch_up()
         self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
 
 

@@ -41,6 +41,7 @@ class Trading:
 
         The broker serves that connection only after it has read the older one to its end. If it then does not know the
         reference, the order was never received and is sent for the first time, or withheld if something stands against it by now.
+        The log is folded to its end before that: another executor may have dealt with the intent while this one stood still.
         """
         broker = self._desk.broker
         if broker.connection <= self._sent_on.get(order_id, NO_CONNECTION):
@@ -48,6 +49,7 @@ class Trading:
             raise OutOfStep(f"{order_id}: a new connection was made to ask for it")
         connection = broker.connection
         if await self._find(order_id) is None:
+            await self._desk.still_there()
             order = self._desk.order(order_id)
             run = self._desk.run(order.run)
             decision = qualified(self._desk.state, run, order)

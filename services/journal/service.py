@@ -36,6 +36,7 @@ class Journal:
         self._store = Store(service.settings.database)
         await agree(self._store, service.log)
         self._recorder = Recorder(self._store)
+        service.snapshot_limit = self._recorder.written
         service.details = lambda: {"flushed": self.written(service.participant)}
 
     def apply(self, state: State, event: Event) -> State:

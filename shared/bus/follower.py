@@ -1,12 +1,12 @@
 """Folding the log: every event once, in order, checked, into one state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
 
 import structlog
 
 from shared.bus.ports import BusError, Log, LogBroken, Reading, Stored, Unavailable
-from shared.bus.prefixes import Prefixes
+from shared.bus.prefixes import Mark, Prefixes
 from shared.protocol.envelope import EnvelopeError, Event
 
 FOLD_TIMEOUT_S: Final = 60.0
@@ -35,12 +35,24 @@ class Follower(Generic[S]):
         self.log, self.author, self.instance = log, author, instance
         self.state = state
         self.cursor = 0
+        self.last: Stored | None = None
+        """The message at the cursor; None before the first."""
         self.ready = False
         self._apply, self._types = apply, types
         self._prefixes = Prefixes(author, instance)
         self._woken = False
         self._stopping = False
         self._reading: Reading | None = None
+
+    @property
+    def prefixes(self) -> Prefixes:
+        """What is known of each writer."""
+        return self._prefixes
+
+    def restore(self, state: S, last: Stored, marks: Mapping[str, Mark]) -> None:
+        """Go on behind `last`, whose state and marks of writers were kept; before `start` only."""
+        self.state, self.cursor, self.last = state, last.seq, last
+        self._prefixes.restore(marks)
 
     async def start(self) -> None:
         """Begin reading and fold up to the log's last sequence.
@@ -110,16 +122,22 @@ class Follower(Generic[S]):
         """Fold what the reader has; it is taken in parts so that what is held stays bounded."""
         while batch := self._source.take():
             for stored in batch:
-                if stored.seq > self.cursor:  # else it was applied at its acknowledgement
+                if stored.seq > self.cursor:
                     self._fold(stored)
+                elif stored.seq == self.cursor:  # applied at its acknowledgement
+                    self._check_same(stored)
 
     def _fold(self, stored: Stored) -> Event | None:
         """Check and apply one message; None if it was dropped."""
         if stored.seq != self.cursor + 1:
             raise LogBroken(f"sequences {self.cursor + 1} to {stored.seq - 1} were not delivered")
         event = self._checked(stored)
-        self.cursor = stored.seq
+        self.cursor, self.last = stored.seq, stored
         return event
+
+    def _check_same(self, stored: Stored) -> None:
+        if self.last is None or stored.payload != self.last.payload:
+            raise LogBroken(f"sequence {stored.seq} is not the event that was acknowledged there")
 
     def _checked(self, stored: Stored) -> Event | None:
         found = self._prefixes.read(stored)

@@ -1,6 +1,7 @@
 """The `Log` and `Rpc` ports over NATS JetStream."""
 
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -80,6 +81,10 @@ class JetStreamLog:
             return last.seq
         named = _NAMED.search(error.description)
         raise Conflict(int(named[1]) if named else await self.last_seq(), f"{message.msg_id}: {error.description}")
+
+    def watched_by(self, look: Callable[[], Awaitable[None]]) -> None:
+        """Await `look` too before each append; what it raises ends the append, but `Unavailable`, after which it is repeated."""
+        self._check.look = look
 
     def read(self, after: int) -> Reader:
         """Batches from `after` + 1 on; see `Log.read`."""

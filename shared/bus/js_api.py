@@ -1,5 +1,6 @@
 """The part of the JetStream API that we use, as typed requests over a `Link`."""
 
+from collections.abc import Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -16,6 +17,7 @@ NO_MESSAGE: Final = 10037
 WRONG_LAST_SEQUENCE: Final = 10071
 MSG_ID: Final = "Nats-Msg-Id"
 _MSG_ID: Final = MSG_ID.encode()
+MAX_RANGES: Final = 5
 NS_PER_S: Final = 1_000_000_000
 
 
@@ -41,6 +43,7 @@ class StreamState(msgspec.Struct, frozen=True):
     first_seq: int
     last_seq: int
     num_deleted: int = 0
+    deleted: tuple[int, ...] | None = None
 
 
 class StreamInfo(msgspec.Struct, frozen=True):
@@ -96,19 +99,35 @@ async def call(link: Link, name: str, request: object, answer: type[T], *, watch
 
 
 async def stream_info(link: Link, *, watchdog_s: float = API_WATCHDOG_S) -> StreamInfo | None:
-    """Configuration and state of the stream, None if there is none."""
+    """Configuration and state of the stream, None if there is none; a stream with holes is asked where they are."""
+    name = f"STREAM.INFO.{STREAM}"
     try:
-        return await call(link, f"STREAM.INFO.{STREAM}", None, StreamInfo, watchdog_s=watchdog_s)
+        info = await call(link, name, None, StreamInfo, watchdog_s=watchdog_s)
+        if info.state.num_deleted:
+            info = await call(link, name, {"deleted_details": True}, StreamInfo, watchdog_s=watchdog_s)
     except ApiFailure as failure:
         if failure.err_code == STREAM_NOT_FOUND:
             return None
         raise
+    return info
 
 
 def log_info(info: StreamInfo) -> LogInfo:
     """The state of a stream as the port says it."""
     state = info.state
-    return LogInfo(state.first_seq, state.last_seq, state.num_deleted, info.created)
+    return LogInfo(state.first_seq, state.last_seq, state.num_deleted, info.created, named(state.deleted or ()))
+
+
+def named(sequences: Sequence[int]) -> str:
+    """Ascending sequences as ranges, `3, 7 to 9`; at most `MAX_RANGES` of them."""
+    ranges: list[list[int]] = []
+    for seq in sequences:
+        if ranges and seq == ranges[-1][1] + 1:
+            ranges[-1][1] = seq
+        else:
+            ranges.append([seq, seq])
+    said = [str(first) if first == last else f"{first} to {last}" for first, last in ranges[:MAX_RANGES]]
+    return ", ".join(said) + (", …" if len(ranges) > MAX_RANGES else "")
 
 
 async def get_message(link: Link, request: dict[str, object]) -> Stored | None:

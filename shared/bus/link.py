@@ -39,7 +39,7 @@ class Link:
         self.client = LeanClient()
         self.connected = asyncio.Event()
         self.epoch = 0
-        """How often the connection came back; it may be another server that answers then."""
+        """Changes whenever the connection was lost or came back; it may be another server that answers then."""
         self._began = False
         self._inbox = ""
         self._asked = 0
@@ -167,6 +167,7 @@ class Link:
 
     async def _on_lost(self) -> None:
         """The answers of open questions will never come: end them now, so that they are asked again early."""
+        self.epoch += 1
         self.connected.clear()
         self.client.drop_unsent()
         for answer in list(self._open.values()):

@@ -72,12 +72,13 @@ class Append(msgspec.Struct, frozen=True):
 
 
 class LogInfo(msgspec.Struct, frozen=True):
-    """What the server says of the log; `created` identifies this very stream."""
+    """What the server says of the log; `created` identifies this very stream, `holes` names the sequences deleted if it knows."""
 
     first_seq: int
     last_seq: int
     deleted: int
     created: str
+    holes: str = ""
 
 
 class Reading(Protocol):

@@ -1,6 +1,6 @@
 """What a process knows of each writer: its fence, its counter, its chain, and of its own prefixes the ids written."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -15,11 +15,20 @@ KEPT_IDS: Final = 10_000
 _log = structlog.get_logger("bus")
 
 
-class Written(msgspec.Struct, frozen=True):
+class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where an own event stands and the hash of its `data`."""
 
     seq: int
     data_sha256: str
+
+
+class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A writer as a snapshot keeps it; `ids` only of own prefixes."""
+
+    n: int
+    prev: str | None
+    seq: int
+    ids: dict[str, Written] = {}
 
 
 class Prefix:
@@ -106,6 +115,17 @@ class Prefixes:
         other = event.envelope.by.instance
         if other != self.instance:
             raise Fenced(f"{other} wrote {event.id} at sequence {event.seq}: {self.instance} is not the only {self.author}")
+
+    def marks(self) -> dict[str, Mark]:
+        """Every writer by its filter, for a snapshot."""
+        return {one.filter: Mark(one.n, one.prev, one.seq, dict(one.ids)) for one in self}
+
+    def restore(self, marks: Mapping[str, Mark]) -> None:
+        """Know what a snapshot kept, as if its events had been read here; the oldest ids come first again."""
+        for name, mark in marks.items():
+            kept = self._prefixes[name] = Prefix(name)
+            kept.n, kept.prev, kept.seq = mark.n, mark.prev, mark.seq
+            kept.ids = dict(sorted(mark.ids.items(), key=lambda item: item[1].seq))
 
     def __iter__(self) -> Iterator[Prefix]:
         """Every writer seen, by first appearance."""

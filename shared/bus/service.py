@@ -13,8 +13,10 @@ from shared.bus.jetstream import Connection, connect
 from shared.bus.lifeline import die_with_parent, guard
 from shared.bus.logs import configure_logs
 from shared.bus.participant import Participant, instance_name
-from shared.bus.ports import BusError, Fenced, Log, Rpc, Stopping
+from shared.bus.ports import BusError, Fenced, Log, LogBroken, Rpc, Stopping
 from shared.bus.settings import ServiceSettings, load_settings
+from shared.bus.snapshots import Snapshots
+from shared.bus.watch import LogWatch
 from shared.ledger.state import State
 from shared.protocol.envelope import Event, canonical
 
@@ -22,6 +24,8 @@ STOP_GRACE_S: Final = 3.0
 OK_EXIT: Final = 0
 FAILED_EXIT: Final = 1
 FENCED_EXIT: Final = 4
+LOG_BROKEN_EXIT: Final = 5
+"""Said to a supervisor only, which must not start anything again; whoever started a service by hand gets `FAILED_EXIT`."""
 
 C = TypeVar("C", bound=ServiceSettings)
 Apply = Callable[[State, Event], State]
@@ -40,6 +44,8 @@ class Service(Generic[C]):
         """Whether a signal asked this process to end; `participant.append` raises `Stopping` then."""
         self.details: Callable[[], dict[str, object]] = dict
         """What this service adds to the answer of its health."""
+        self.snapshot_limit: int | None = None
+        """Set by `prepare` where every event behind this sequence is needed: no later snapshot is used."""
 
     def stop(self) -> None:
         """Append nothing more, and let the body return."""
@@ -108,23 +114,35 @@ class _Run(Generic[C]):
             types=self._types,
         )
         self._service = Service(self._author, self._settings, connection, participant)
-        guarding = asyncio.create_task(guard(connection, self._settings.parent_pid))
-        serving = asyncio.create_task(self._serve(self._service))
+        folder = self._settings.folder_of(self._author)
+        watch = LogWatch(connection, participant, folder, f"the {self._author}")
+        snapshots = Snapshots(connection.log, participant, folder)
+        work = (
+            self._serve(self._service, watch, snapshots),
+            guard(connection, self._settings.parent_pid),
+            watch.run(),
+            snapshots.run(),
+        )
+        tasks: list[asyncio.Task[None]] = [asyncio.create_task(part) for part in work]
         try:
-            await asyncio.wait({guarding, serving}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            await _end(serving)
-            await _end(guarding)
+            for task in tasks:
+                await _end(task)
             await participant.close()
+            await watch.close()
             await connection.close()
-        for task in (serving, guarding):
+        for task in tasks:
             if not task.cancelled():
                 task.result()
+        await snapshots.write()
 
-    async def _serve(self, service: Service[C]) -> None:
+    async def _serve(self, service: Service[C], watch: LogWatch, snapshots: Snapshots) -> None:
         await service.rpc.serve(f"rpc.{service.name}.health", service.health)
+        await watch.begin()
         if self._prepare is not None:
             await self._prepare(service)
+        await snapshots.restore(service.snapshot_limit)
         await service.participant.start()
         service.logger.info("ready", seq=service.participant.cursor)
         if not self._stop.is_set():
@@ -149,8 +167,9 @@ async def run_service(
     """Run a service until its body returns or a signal (SIGTERM, SIGINT) ends it; returns the exit code.
 
     `body` is called when the whole log is folded. After a signal nothing is appended, and the body has `STOP_GRACE_S` to
-    return before it is cancelled. 0: ended cleanly; 4: fenced by another process of the same author; 1: anything else, said
-    in one line on stderr. `apply` is the ledger's unless given; `prepare` is called before anything is folded.
+    return before it is cancelled. 0: ended cleanly; 4: fenced by another process of the same author; 5: the log is not what
+    was seen of it, if somebody supervises this process; 1: anything else, said in one line on stderr. `apply` is the ledger's
+    unless given; `prepare` is called before anything is folded.
     """
     if apply is None:
         from shared.ledger.fold import apply as fold
@@ -166,6 +185,8 @@ async def run_service(
         return OK_EXIT
     except Fenced as error:
         return _say(author, error, FENCED_EXIT)
+    except LogBroken as error:
+        return _say(author, error, FAILED_EXIT if settings.parent_pid is None else LOG_BROKEN_EXIT)
     except BusError as error:
         return _say(author, error, FAILED_EXIT)
     except Exception as error:

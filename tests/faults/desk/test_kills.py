@@ -104,6 +104,7 @@ def test_a_log_that_vanished_while_the_broker_remembers_is_noticed_with_both_tim
         process.communicate(timeout=30)
     clock = [m.event["data"]["to"] for m in read_log(folder) if m.subject.endswith(".ClockAdvanced")]
     shutil.rmtree(folder / "js")
+    shutil.rmtree(folder / "services")  # else it is noticed before anything is started
     journal = folder / "journal.db"
     journal.unlink(missing_ok=True)
 

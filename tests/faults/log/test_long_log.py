@@ -1,0 +1,73 @@
+"""Long logs: how soon a service is ready, what it needs for it, and damage far behind the end."""
+
+import shutil
+import signal
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from shared.bus.jetstream import connect
+from tests.faults.log.damage import Desk, flip_bit, start
+from tests.integration.bus.servers import NatsServer
+from tests.support.long_log import make_store
+from tests.support.recovery import recover
+
+MAX_MB: Final = 400
+BLOCKS_EVENTS: Final = 15_000
+"""So many that the log has several block files of 8 MB."""
+
+
+@pytest.fixture
+async def older(tmp_path: Path) -> Desk:
+    """A directory with a long log, which a gate saw to its end and of which it has a snapshot."""
+    folder = tmp_path / "desk"
+    made = await make_store(tmp_path / "nats", BLOCKS_EVENTS)
+    server = NatsServer(tmp_path / "nats").start()
+    connection = await connect(server.url, "test")
+    found = await recover(connection, "gate", server.url, folder)
+    await connection.close()
+    server.stop()
+    shutil.copytree(tmp_path / "nats" / "js", folder / "js")
+    assert found.seq == made.seq
+    return Desk(folder, made.seq)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+async def test_a_bit_flipped_in_an_older_block_is_noticed_though_the_end_is_as_it_was(older: Desk, killed: bool) -> None:
+    assert len(older.blocks) > 1
+    flip_bit(older.blocks[0])
+    if killed:
+        older.forget_index()
+    code, said = start(older)
+    assert code == 1, said
+    assert "the log is incomplete: " in said
+    assert "sequence" in said
+    assert f"to {older.last_seq} are lost" not in said
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("events", "services"), [(100_000, ("gate", "executor", "agent", "journal")), (1_000_000, ("gate",))])
+async def test_a_service_is_ready_behind_its_snapshot_and_without_it_and_needs_little_memory(
+    tmp_path: Path, events: int, services: tuple[str, ...]
+) -> None:
+    made = await make_store(tmp_path / "nats", events)
+    server = NatsServer(tmp_path / "nats").start()
+    connection = await connect(server.url, "test")
+    try:
+        for service in services:
+            snapshot = tmp_path / "desk" / "services" / service / "snapshot.json"
+            zero = await recover(connection, service, server.url, tmp_path / "desk")
+            kept = snapshot.read_bytes()
+            behind = await recover(connection, service, server.url, tmp_path / "desk", signal.SIGKILL)
+            snapshot.write_bytes(kept[: len(kept) // 2])
+            rebuilt = await recover(connection, service, server.url, tmp_path / "desk")
+            for name, found in (("from zero", zero), ("behind its snapshot", behind), ("from half a snapshot", rebuilt)):
+                print(f"{service} at {made.seq} {name}: ready after {found.ready_s:.2f} s, {found.peak_mb:.0f} MB")
+                assert found.seq == made.seq
+                assert found.peak_mb < MAX_MB
+            assert snapshot.read_bytes() == kept
+            assert b"snapshot removed, the log is folded from the start" in (tmp_path / "desk" / f"{service}.log").read_bytes()
+    finally:
+        await connection.close()
+        server.stop()
