@@ -188,8 +188,8 @@ def _message(answer: dict[str, Any]) -> Message | None:
     return Message(row["seq"], row["subject"], base64.b64decode(row.get("data", "")))
 
 
-def read_log(folder: Path) -> list[Message]:
-    """Every stored message of a desk that is not running, by a nats-server of our own on its files."""
+def read_log(folder: Path, *, holes: bool = False) -> list[Message]:
+    """Every stored message of a desk that is not running, by a nats-server of our own on its files; with `holes` what is left."""
     config = folder / "reader.conf"
     store = f'jetstream {{ store_dir: "{folder / "js"}", sync_interval: always }}'
     config.write_text(f'listen: "127.0.0.1:-1"\nports_file_dir: "{folder}"\n{store}\n')
@@ -197,19 +197,24 @@ def read_log(folder: Path) -> list[Message]:
     try:
         ports_file = folder / f"nats-server_{server.pid}.ports"
         url = wait_for(lambda: ports_file.exists() and ports_file.read_text() and json.loads(ports_file.read_text())["nats"][0])
-        return asyncio.run(_read_all(url))
+        return asyncio.run(_read_all(url, holes))
     finally:
         server.terminate()
         server.wait(20)
 
 
-async def _read_all(url: str) -> list[Message]:
+async def _read_all(url: str, holes: bool) -> list[Message]:
     client = await nats.connect(url)
     stream = client.jetstream()
     info = await stream.stream_info("EV")
     messages = []
     for seq in range(info.state.first_seq, info.state.last_seq + 1):
-        message = await stream.get_msg("EV", seq)
+        try:
+            message = await stream.get_msg("EV", seq)
+        except nats.js.errors.NotFoundError:
+            if not holes:
+                raise
+            continue
         messages.append(Message(seq, message.subject or "", message.data or b""))
     await client.close()
     return messages

@@ -6,17 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.support.desks import Watcher, command, read_log, running, wait_for
+from tests.support.desks import Message, Watcher, command, read_log, running, wait_for
 
 DAYS: Final = "40"
 
 
 @dataclass(frozen=True)
 class Desk:
-    """A desk that was interrupted in the middle of its run: its directory, and the last sequence of its log."""
+    """A desk that was interrupted in the middle of its run: its directory, and what its log held then."""
 
     folder: Path
-    last_seq: int
+    log: list[Message]
+
+    @property
+    def last_seq(self) -> int:
+        """The last sequence of its log."""
+        return self.log[-1].seq
 
     @property
     def blocks(self) -> list[Path]:
@@ -27,7 +32,7 @@ class Desk:
     def copy(self, folder: Path) -> "Desk":
         """The same desk in another directory."""
         shutil.copytree(self.folder, folder)
-        return Desk(folder, self.last_seq)
+        return Desk(folder, self.log)
 
     def forget_index(self) -> None:
         """What a kill of the server does: it finds out again at its start what the block files hold."""
@@ -52,9 +57,9 @@ def truncate(block: Path, part: float = 0.6) -> None:
         file.truncate(int(block.stat().st_size * part))
 
 
-def stored_in(folder: Path) -> int:
-    """How many messages the log gives to whoever reads all that it has, or 0 without a log."""
-    return len(read_log(folder))
+def left(desk: Desk) -> list[Message]:
+    """What the log still gives to whoever reads all that it has."""
+    return read_log(desk.folder, holes=True)
 
 
 def start(desk: Desk, *more: str) -> tuple[int, str]:
@@ -71,4 +76,4 @@ def interrupted(folder: Path, after_seq: int = 400) -> Desk:
             wait_for(lambda: (newest := watcher.last()) is not None and newest.seq >= after_seq)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
-    return Desk(folder, stored_in(folder))
+    return Desk(folder, read_log(folder))
