@@ -29,7 +29,7 @@ ABOUT: Final = {
     "PolicyAdopted": "`_desk`",
     "BookOpened": "the book",
     "CashDeposited": "the book",
-    "HaltOrdered": REQUEST,
+    "HaltOrdered": f"{REQUEST}; by the journal the session or sequence whose hashes differ",
     "HaltReset": REQUEST,
     "CancelOrdered": REQUEST,
     "RunStarted": RUN,
@@ -49,7 +49,7 @@ ABOUT: Final = {
     "FillSettled": "the broker's execution id, dots as `_`",
     "RunSettled": RUN,
     "RunEnded": RUN,
-    "StateHashed": "the session",
+    "StateHashed": "the session, or the sequence",
 }
 """What stands after the type in an event's id; two facts of one type and `about` are counted `:2`, `:3`."""
 
