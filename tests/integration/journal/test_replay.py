@@ -118,6 +118,22 @@ async def test_what_is_appended_meanwhile_is_left_out(desk: DeskLog, database: P
     assert result.state_hash == folded(desk, 1000)
 
 
+class GrowingLog(MemoryLog):
+    """A log that has grown by the time it is read."""
+
+    async def last_seq(self) -> int:
+        """What it was."""
+        return 900
+
+
+async def test_a_journal_that_appends_while_the_log_is_replayed_beside_it_is_no_rival(desk: DeskLog):
+    log = GrowingLog()
+    log.stored = desk.stored
+    assert any(message.subject.startswith("ev.journal.") for message in desk.stored[900:1000])
+    result = await replay(log, None)
+    assert (result.last_seq, result.state_hash) == (900, folded(desk, 900))
+
+
 async def test_progress_ends_with_everything_done(desk: DeskLog):
     told: list[tuple[int, int]] = []
     await replay(memory_log(desk), None, lambda done, total: told.append((done, total)))
