@@ -40,7 +40,7 @@ check: lint ## what must pass before a commit: format, lint, types, import contr
 	$(BIN)/python -m pytest -q tests/unit
 	@set -e; for script in $(sort $(wildcard tools/check_*.py)); do echo $$script; $(BIN)/python $$script; done
 
-lint: $(DEV) ## format, lint, types and import contracts, changing nothing
+lint: $(DEV) ## format, lint, types, import contracts and generated docs, changing nothing
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy

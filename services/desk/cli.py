@@ -108,6 +108,18 @@ def status(directory: DirOption = Path(DEFAULT_DIR), as_json: JsonOption = False
 
 
 @app.command()
+def explain(
+    name: Annotated[str, typer.Argument(metavar="RUN|ORDER|EXECUTION", help="Its name, or the id of any event.")],
+    directory: DirOption = Path(DEFAULT_DIR),
+    as_json: JsonOption = False,
+) -> None:
+    """Tell one story from the log: what was asked, proposed, judged and why, sent, filled, and what it cost."""
+    from services.desk.explain import explain as explain_name
+
+    explain_name(Layout(directory), name, as_json=as_json)
+
+
+@app.command()
 def cancel(
     order: Annotated[str, typer.Argument(metavar="ORDER", help="The order's id.")],
     reason: Annotated[str, typer.Option(help="Why; it stands in the log for ever.")],

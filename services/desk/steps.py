@@ -8,7 +8,8 @@ from typing import Final
 
 import msgspec
 
-from shared.ledger.owed import HASHING_AUTHORS, Owed, is_quiet, next_of, owed
+from shared.ledger.marks import HASHING_AUTHORS
+from shared.ledger.owed import Owed, is_quiet, next_of, owed
 from shared.ledger.state import State, Step
 from shared.protocol.calendar import calendar
 from shared.protocol.envelope import Draft
@@ -56,11 +57,11 @@ def next_draft(state: State, plan: Plan) -> Draft | None:
 
 
 def is_finished(state: State, args: RunArgs) -> bool:
-    """Whether the last session's close step is over."""
+    """Whether the last session's close step is over and the journal has hashed everything that it owes."""
     step = state.step
     if step is None or state.problem is not None or step.clock.step != "close" or step.clock.session != args.sessions[-1]:
         return False
-    return is_quiet(owed(state))
+    return not owed(state)
 
 
 def sessions_done(state: State, args: RunArgs) -> int:

@@ -11,6 +11,7 @@ from services.desk.arguments import difference
 from services.desk.broker_clock import BrokerClock
 from services.desk.commands import SUBJECT, Commands
 from services.desk.completeness import check_log
+from services.desk.console import say
 from services.desk.deskbook import DeskBook, not_reconciled
 from services.desk.errors import DeskError, LogLost, NotReconciled, RunFailed, UsageError
 from services.desk.report import report_of
@@ -155,6 +156,8 @@ class _Course:
             raise not_reconciled(state)
         report = report_of(state, participant.cursor, time.monotonic() - self._job.began)
         self._job.display.result(report, state)
+        for scope, halt in state.ledger.halts.items():
+            say(f"propdesk: {halt.kind} halt of {scope} in force: {halt.reason}")
         if state.ledger.account.failed:
             raise not_reconciled(state)
 

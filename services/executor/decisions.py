@@ -136,9 +136,11 @@ def settled(state: State, run: Run) -> Draft:
 
 
 def hashed(state: State) -> Draft:
-    """The hash of the ledger after the session's last fact."""
-    session = state.step.clock.session if state.step else ""
-    return _of_desk(state, StateHashed(session, state_hash(state)), session)
+    """The hash of the ledger after the session's last fact; raises `LookupError` before that, when it is not owed."""
+    mark = state.step.mark if state.step else None
+    if mark is None:
+        raise LookupError("the close step is not complete yet")
+    return _of_desk(state, StateHashed(mark.session, state_hash(mark)), mark.session)
 
 
 def _market(purpose: str, seen: Observation) -> MarketObserved:

@@ -196,9 +196,9 @@ def valid_until(now: datetime, closes_at: datetime | None) -> str:
 
 def hashed(state: State, item: Owed) -> Draft | None:
     """The hash of the ledger after the last fact of a session."""
-    if state.step is None:
+    if state.step is None or state.step.mark is None:
         return None
-    return _draft(state, item, StateHashed(item.about, state_hash(state)), state.step.event)
+    return _draft(state, item, StateHashed(item.about, state_hash(state.step.mark)), state.step.event)
 
 
 def _draft(state: State, item: Owed, data: EventData, cause: Event) -> Draft:

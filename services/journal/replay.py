@@ -12,7 +12,7 @@ from services.journal.files import discard, install
 from services.journal.lock import WriterLock, lock_file
 from services.journal.recorder import warn_of_unreadable
 from services.journal.store import BUILDING, Store
-from shared.bus.follower import Follower
+from shared.bus.follower import ONLY_READS, Follower
 from shared.bus.participant import instance_name
 from shared.bus.ports import Log
 from shared.ledger.fold import apply
@@ -23,7 +23,6 @@ from shared.protocol.envelope import Event
 EVENTS_PER_WRITE: Final = 4000
 PROGRESS_EVERY: Final = 1000
 BUILT_SUFFIX: Final = ".new"
-AUTHOR: Final = "journal"
 
 Progress = Callable[[int, int], None]
 """Told the sequences done and those in all, every thousand and at the end."""
@@ -93,7 +92,7 @@ class _Replay:
         self._last, self._progress = last, progress
         self._store: Store | None = None
         self._batch = Batch(0)
-        self._follower = Follower(log, author=AUTHOR, instance=instance_name(), state=State(), apply=self._apply)
+        self._follower = Follower(log, author=ONLY_READS, instance=instance_name(), state=State(), apply=self._apply)
 
     async def run(self, store: Store | None = None) -> State:
         """Fold everything, writing read models into `store` if there is one."""

@@ -1,12 +1,15 @@
-"""The journal's shell: folds the whole log, writes read models lazily, and says how far it has written. It appends nothing."""
+"""The journal's shell: folds the whole log, writes read models lazily, says how far it has written, and appends its hashes."""
 
 import time
+from contextlib import suppress
 from typing import Final
 
+from services.journal.hashes import next_draft
 from services.journal.recorder import Recorder, agree
 from services.journal.settings import JournalSettings
 from services.journal.store import Store
 from shared.bus.participant import Participant
+from shared.bus.ports import Stopping
 from shared.bus.service import Service
 from shared.ledger.fold import apply
 from shared.ledger.state import State
@@ -46,7 +49,7 @@ class Journal:
         return state
 
     async def serve(self, service: Service[JournalSettings]) -> None:
-        """Write what was folded, in batches, until the service stops; then write the rest."""
+        """Write what was folded, in batches, and append what is owed until the service stops; then write the rest."""
 
         async def status(_payload: bytes) -> bytes:
             if not service.stopping:
@@ -56,13 +59,25 @@ class Journal:
 
         try:
             await service.rpc.serve("rpc.journal.status", status)
-            while not service.stopping:
-                self.recorder.flush_if_due()
-                if await service.participant.advance(self.recorder.wait_s()):
-                    _gather()
+            with suppress(Stopping):
+                while not service.stopping:
+                    await self._work(service)
             self.recorder.flush()
         finally:
             self.close()
+
+    async def _work(self, service: Service[JournalSettings]) -> None:
+        """Append one event that is owed, else wait for the log to move and let some more events gather."""
+        self.recorder.flush_if_due()
+        draft = next_draft(service.participant.state)
+        if draft is None:
+            if await service.participant.advance(self.recorder.wait_s()):
+                _gather()
+        elif (event := await service.participant.append(draft)) is not None:
+            if event.type == "HaltOrdered":
+                service.logger.error("hashes differ: the desk is halted", alarm=True, id=event.id, seq=event.seq)
+            else:
+                service.logger.info("appended", id=event.id, seq=event.seq)
 
     def status(self, participant: Participant[State]) -> bytes:
         """The answer on `rpc.journal.status`: `seq` is written, `folded` known."""

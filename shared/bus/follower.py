@@ -10,6 +10,8 @@ from shared.bus.prefixes import Mark, Prefixes
 from shared.protocol.envelope import EnvelopeError, Event
 
 FOLD_TIMEOUT_S: Final = 60.0
+ONLY_READS: Final = ""
+"""The author of a process that writes nothing: whoever writes beside it is no rival."""
 
 S = TypeVar("S")
 _log = structlog.get_logger("bus")

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from shared.ledger import books
+from shared.ledger import books, marks
 from shared.ledger.periods import exchange_day_of, month_of
 from shared.ledger.state import Account, Book, Halt, LedgerOrder, OrderState, Run, State, Step
 from shared.protocol.envelope import Event, sha256_hex
@@ -39,9 +39,8 @@ from shared.protocol.money import Exact, wide_context
 def apply(state: State, event: Event) -> State:
     """The state after `event`, which must be the next of the log; dry events change nothing but `seq`."""
     handler = _HANDLERS.get(event.type)
-    if handler is None or event.envelope.mode == "dry":
-        return replace(state, seq=event.seq)
-    return replace(handler(state, event), seq=event.seq)
+    after = state if handler is None or event.envelope.mode == "dry" else handler(state, event)
+    return marks.marked(state, replace(after, seq=event.seq), event)
 
 
 def _clock_advanced(state: State, event: Event) -> State:
@@ -64,7 +63,7 @@ def _cash_deposited(state: State, event: Event) -> State:
 
 def _halt_ordered(state: State, event: Event) -> State:
     data = event.expect(HaltOrdered)
-    return _with_halt(state, data.scope, Halt(data.kind, data.reason))
+    return marks.halted(_with_halt(state, data.scope, Halt(data.kind, data.reason)), event)
 
 
 def _halt_reset(state: State, event: Event) -> State:
@@ -218,10 +217,6 @@ def _run_ended(state: State, event: Event) -> State:
     return _with_book(state, replace(book, runs=tuple(r for r in book.runs if r != event.run), counts=counts, digest=digest))
 
 
-def _state_hashed(state: State, event: Event) -> State:
-    return state if state.step is None else replace(state, step=replace(state.step, hashed=(*state.step.hashed, event.author)))
-
-
 def _stage(field: str) -> "Handler":
     """A handler that remembers the event as one stage of its run."""
 
@@ -283,5 +278,5 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "FillSettled": _fill_settled,
     "RunSettled": _stage("settled"),
     "RunEnded": _run_ended,
-    "StateHashed": _state_hashed,
+    "StateHashed": marks.hashed,
 }

@@ -1,14 +1,14 @@
 """What is still to do, read off the folded state.
 
 The only list of its kind: services take their work from it, and a step of desk time is over (quiet) when nothing is owed but
-the ends of orders that rest at the broker.
+the ends of orders that rest at the broker and the hashes of the journal.
 """
 
 from collections.abc import Iterator
-from typing import Final
 
 import msgspec
 
+from shared.ledger.marks import HASHING_AUTHORS, JOURNAL, unvalued
 from shared.ledger.periods import exchange_time_of
 from shared.ledger.state import LedgerOrder, OrderState, Run, State, Step
 from shared.protocol.events import BookArgs
@@ -16,13 +16,11 @@ from shared.protocol.ids import DESK_BOOK, run_id
 from shared.protocol.instants import compact
 from shared.protocol.market import Side
 
-HASHING_AUTHORS: Final = ("gate", "executor")
-
 
 class Owed(msgspec.Struct, frozen=True):
     """One event that is still owed: who owes it, its type, what it is about, and which of its kind (`k`) it is.
 
-    `resting`: the end of an order that rests at the broker, which may stay outstanding when a slot is over.
+    `resting`: may stay outstanding when a step is over: the end of an order that rests at the broker, a hash of the journal.
     """
 
     author: str
@@ -39,6 +37,11 @@ def owed(state: State) -> tuple[Owed, ...]:
     step = state.step
     if step is None or state.problem is not None:
         return ()
+    return (*_of_step(state, step), *_of_journal(state, step))
+
+
+def _of_step(state: State, step: Step) -> tuple[Owed, ...]:
+    """What the step of desk time lacks."""
     opening = tuple(_opening(state))
     if opening:
         return opening
@@ -55,9 +58,9 @@ def is_quiet(items: tuple[Owed, ...]) -> bool:
     return all(item.resting for item in items)
 
 
-def next_of(items: tuple[Owed, ...], author: str) -> Owed | None:
-    """The next piece of work of one author."""
-    return next((item for item in items if item.author == author and not item.resting), None)
+def next_of(items: tuple[Owed, ...], author: str, *, resting: bool = False) -> Owed | None:
+    """The next piece of work of one author, with `resting` also one that nobody waits for."""
+    return next((item for item in items if item.author == author and (resting or not item.resting)), None)
 
 
 def _opening(state: State) -> Iterator[Owed]:
@@ -155,11 +158,20 @@ def _closing(state: State, step: Step) -> Iterator[Owed]:
     if step.observed is None:
         yield Owed("executor", "MarketObserved", f"{DESK_BOOK}-{time}", DESK_BOOK)
         return
-    unvalued = [book.name for book in state.books.values() if not book.closed and book.name not in step.valued]
-    for name in unvalued:
+    lacking = unvalued(state, step)
+    for name in lacking:
         yield Owed("gate", "BookValued", f"{name}-{time}", name)
-    if unvalued:
+    if lacking:
         return
     for author in HASHING_AUTHORS:
         if author not in step.hashed:
             yield Owed(author, "StateHashed", step.clock.session, DESK_BOOK)
+
+
+def _of_journal(state: State, step: Step) -> Iterator[Owed]:
+    """The journal's next hash, that of a session behind the gate's and the executor's; then a halt for each difference."""
+    mark = next(iter(state.marks), None)
+    if mark is not None and (mark.about != step.clock.session or set(HASHING_AUTHORS) <= set(step.hashed)):
+        yield Owed(JOURNAL, "StateHashed", mark.about, DESK_BOOK, resting=True)
+    for about in state.differing:
+        yield Owed(JOURNAL, "HaltOrdered", about, DESK_BOOK)

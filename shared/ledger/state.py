@@ -1,7 +1,7 @@
 """The folded state of a desk. Values are frozen; folding gives a new state and shares what did not change.
 
-`Book`, `Account` and `Halt` are the hashed part; `Run`, `Step` and the other work fields say how far each piece of work has
-come, from which `shared.ledger.owed` derives what is still to do.
+`Book`, `Account` and `Halt` are the hashed part; `Run`, `Step`, `Mark` and the other work fields say how far each piece of work
+has come, from which `shared.ledger.owed` derives what is still to do.
 """
 
 from enum import StrEnum
@@ -165,19 +165,53 @@ class Run(msgspec.Struct, frozen=True):
     settled: Event | None = None
 
 
+class Mark(msgspec.Struct, frozen=True):
+    """The hashed part of the state as it was at one place of the log, kept until it is hashed.
+
+    With `seq` behind that sequence (`about` is its number), else behind the last fact of a close step (`about` is the session).
+    `at` is the time and `cause` the id of the event that its hashes name.
+    """
+
+    about: str
+    session: str
+    at: str
+    cause: str
+    account: Account
+    books: dict[str, Book]
+    halts: dict[str, Halt]
+    seq: int | None = None
+
+
+class Claims(msgspec.Struct, frozen=True):
+    """Who gave which hash for one place of the log: (author, hash), each pair once."""
+
+    told: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def differ(self) -> bool:
+        """Whether two of them are not the same."""
+        return len({found for _, found in self.told}) > 1
+
+
 class Step(msgspec.Struct, frozen=True):
-    """The step of desk time that is going on. `observed`, `valued`, `hashed` concern a close step."""
+    """The step of desk time that is going on. `observed`, `valued`, `mark`, `hashed` concern a close step; `mark` is the state
+    behind its last fact, once it stands in the log."""
 
     clock: ClockAdvanced
     event: Event
     started: tuple[str, ...] = ()
     observed: Event | None = None
     valued: tuple[str, ...] = ()
+    mark: Mark | None = None
     hashed: tuple[str, ...] = ()
 
 
 class State(msgspec.Struct, frozen=True):
-    """Everything that folding the log gives. `seq` is the last sequence folded; `problem` says that the log was lost."""
+    """Everything that folding the log gives. `seq` is the last sequence folded; `problem` says that the log was lost.
+
+    `marks` are the places whose hash the journal still owes, `claims` the hashes given for the newest places, `differing` those
+    among them whose hashes differ and on which nothing was ordered yet.
+    """
 
     seq: int = 0
     args: RunArgs | None = None
@@ -188,6 +222,9 @@ class State(msgspec.Struct, frozen=True):
     halts: dict[str, Halt] = {}
     runs: dict[str, Run] = {}
     problem: str | None = None
+    marks: tuple[Mark, ...] = ()
+    claims: dict[str, Claims] = {}
+    differing: tuple[str, ...] = ()
 
     @property
     def now(self) -> str | None:

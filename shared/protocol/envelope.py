@@ -25,6 +25,7 @@ from shared.protocol.events import (
 from shared.protocol.ids import Subject, event_id, parse_subject, subject
 from shared.protocol.instants import Instant
 from shared.protocol.money import Exact
+from shared.protocol.upcast import UPCASTS, UpcastError, Upcasts, upcast
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Data)
@@ -235,23 +236,36 @@ def seal(draft: Draft, *, desk: str, instance: str, n: int, prev: str | None) ->
     return payload
 
 
-def read_event(seq: int, stored_subject: str, payload: bytes) -> Event:
-    """Decode a stored event's envelope and check it against its subject; raises `EnvelopeError`."""
+def read_event(seq: int, stored_subject: str, payload: bytes, upcasts: Upcasts = UPCASTS) -> Event:
+    """Decode a stored event's envelope and check it against its subject; raises `EnvelopeError`.
+
+    An older version's data is brought up to date; `payload` and its hash stay what is stored.
+    """
     try:
         place = parse_subject(stored_subject)
     except ValueError as error:
         raise EnvelopeError(f"sequence {seq}: {error}") from error
     envelope = decode(Envelope, payload)
     _check(seq, place, envelope)
+    if envelope.version != VERSIONS[envelope.type]:
+        envelope = _upcasted(seq, envelope, upcasts)
     return Event(seq, place.author, envelope, payload)
+
+
+def _upcasted(seq: int, envelope: Envelope, upcasts: Upcasts) -> Envelope:
+    """The envelope as the newest version of its type would be written."""
+    current = VERSIONS[envelope.type]
+    try:
+        fields = upcast(envelope.type, envelope.version, envelope.data, current, upcasts)
+    except UpcastError as error:
+        raise EnvelopeError(f"sequence {seq}: {error}") from error
+    return msgspec.structs.replace(envelope, version=current, data=msgspec.Raw(canonical(fields)))
 
 
 def _check(seq: int, place: Subject, envelope: Envelope) -> None:
     """Refuse an event whose envelope and subject disagree, or whose type is unknown or by the wrong author."""
     if envelope.type not in EVENT_TYPES:
         raise EnvelopeError(f"sequence {seq}: unknown event type {envelope.type[:40]!r}")
-    if envelope.version != VERSIONS[envelope.type]:
-        raise EnvelopeError(f"sequence {seq}: {envelope.type} has version {envelope.version}, known is {VERSIONS[envelope.type]}")
     if (place.type, place.book, place.author) != (envelope.type, envelope.book, envelope.by.service):
         raise EnvelopeError(f"sequence {seq}: the envelope of {envelope.id[:80]!r} does not belong to its subject")
     if place.author not in AUTHORS_OF[envelope.type]:

@@ -338,10 +338,11 @@ class RunEnded(Data, frozen=True):
 
 
 class StateHashed(Data, frozen=True):
-    """The hash of the ledger after the last fact of `session`."""
+    """The hash of the ledger after the last fact of `session`, or behind sequence `seq`, which fell into that session."""
 
     session: Day
     state_hash: str
+    seq: int | None = None
 
 
 EventData = (

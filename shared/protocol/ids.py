@@ -55,6 +55,11 @@ def event_id(author: str, event_type: str, about: str, k: int = 1) -> str:
     return name if k == 1 else f"{name}:{k}"
 
 
+def about_of(identity: str) -> str:
+    """What an event id says that its event is about."""
+    return identity.split(":")[2]
+
+
 def run_id(day: str, local_time: str, book: str, attempt: str = "1") -> str:
     """`<yyyymmdd>T<hhmm>-<book>-<attempt>` from a slot's local day (`YYYY-MM-DD`) and time (`HH:MM`)."""
     name = f"{day.replace('-', '')}T{local_time.replace(':', '')}-{book}-{attempt}"

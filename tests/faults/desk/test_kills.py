@@ -36,7 +36,9 @@ def kill_between(watcher: Watcher, pid: int, kinds: set[str], subject: str) -> M
 
 def unchanged(plain: Finished, folder: Path, state_hash: str) -> None:
     assert state_hash == plain.result["state_hash"]
-    assert facts(read_log(folder)) == facts(plain.log)
+    log = read_log(folder)
+    assert facts(log) == facts(plain.log)
+    assert len(log) == len(plain.log)
     orders = broker_account(folder).orders
     assert orders
     assert set(orders.values()) == {1}

@@ -14,8 +14,9 @@ from shared.bus.memory import MemoryLog, MemoryReader
 from shared.bus.ports import LogBroken, Stored
 from shared.ledger.fold import apply
 from shared.ledger.hashing import state_hash
+from shared.ledger.owed import owed
 from shared.ledger.state import State
-from tests.integration.journal.stage import grow, live, memory_log
+from tests.integration.journal.stage import grow, live, memory_log, until
 from tests.unit.journal.desk_log import DeskLog, desk_log
 
 
@@ -39,13 +40,17 @@ def folded(desk: DeskLog, upto: int | None = None) -> str:
 
 
 async def test_replay_gives_the_rows_of_the_live_journal(desk: DeskLog, tmp_path: Path):
-    log = memory_log(desk, 50)
+    without = desk_log(30, journal=False)
+    log = memory_log(without, 50)
     async with live(log, tmp_path / "live") as running:
-        for start in range(50, len(desk.stored), 333):
-            grow(log, desk.stored[start : start + 333])
+        for start in range(50, len(without.stored), 333):
+            grow(log, without.stored[start : start + 333])
             assert await running.written() <= len(log.stored)
-        await running.service.participant.catch_up()
-        assert await running.written() == len(desk.stored)
+
+        async def complete() -> bool:
+            return await running.written() == len(log.stored) and not owed(running.service.participant.state)
+
+        await until(complete, "the journal has written and hashed everything")
         await running.stop()
     result = await replay(log, tmp_path / "replayed.db")
     assert (result.events, result.last_seq, result.replaced) == (len(desk.stored), len(desk.stored), True)
@@ -111,6 +116,22 @@ async def test_what_is_appended_meanwhile_is_left_out(desk: DeskLog, database: P
     assert result.last_seq == 1000
     assert len(dump(database)["events"]) == 1000
     assert result.state_hash == folded(desk, 1000)
+
+
+class GrowingLog(MemoryLog):
+    """A log that has grown by the time it is read."""
+
+    async def last_seq(self) -> int:
+        """What it was."""
+        return 900
+
+
+async def test_a_journal_that_appends_while_the_log_is_replayed_beside_it_is_no_rival(desk: DeskLog):
+    log = GrowingLog()
+    log.stored = desk.stored
+    assert any(message.subject.startswith("ev.journal.") for message in desk.stored[900:1000])
+    result = await replay(log, None)
+    assert (result.last_seq, result.state_hash) == (900, folded(desk, 900))
 
 
 async def test_progress_ends_with_everything_done(desk: DeskLog):

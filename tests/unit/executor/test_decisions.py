@@ -8,7 +8,7 @@ from services.executor.orders import Send
 from services.executor.service import in_order
 from shared.ledger.hashing import state_hash
 from shared.ledger.owed import owed
-from shared.protocol.events import OrderClosed, OrderPlaced, ProposalMade, RunSettled, StateHashed
+from shared.protocol.events import HaltOrdered, OrderClosed, OrderPlaced, ProposalMade, RunSettled, StateHashed
 from shared.protocol.ids import DESK_BOOK
 from shared.protocol.market import Order, ProposedOrder
 from shared.protocol.money import Exact
@@ -99,12 +99,19 @@ def test_a_settled_run_counts_its_orders_by_their_end():
     assert decisions.settled(scribe.state, scribe.state.runs[run.id]).data == RunSettled(withheld=1, filled=2, unfilled=1)
 
 
-def test_the_hash_is_that_of_the_folded_state_and_about_the_session():
+def test_the_hash_is_that_of_the_state_behind_the_last_valuation_and_about_the_session():
     scribe = desk("eq")
     scribe.clock("close", CLOSE)
+    with pytest.raises(LookupError):
+        decisions.hashed(scribe.state)
+    scribe.write("executor", decisions.watch_observed(scribe.state, NOTHING).data, "_desk-20221003T200000Z")
+    scribe.value("eq", "10000")
+    found = state_hash(scribe.state)
+    scribe.write("desk", HaltOrdered("eq", "full", False, "too late for this hash"), "request-1")
     draft = decisions.hashed(scribe.state)
     assert draft.id == f"executor:StateHashed:{SESSION}"
-    assert draft.data == StateHashed(SESSION, state_hash(scribe.state))
+    assert draft.data == StateHashed(SESSION, found)
+    assert found != state_hash(scribe.state)
 
 
 def test_unfinished_intents_come_before_everything_else():

@@ -3,7 +3,11 @@
 from collections.abc import Iterator
 from datetime import date, timedelta
 
+from services.journal.hashes import next_draft
 from shared.bus.ports import Append, Log, Stored
+from shared.ledger.fold import apply
+from shared.ledger.hashing import state_hash
+from shared.ledger.state import State
 from shared.protocol.envelope import Draft, Event, read_event, seal, sha256_hex
 from shared.protocol.events import (
     AccountReconciled,
@@ -44,9 +48,11 @@ BOOKS = ("alpha", "beta", "breaker")
 class DeskLog:
     """Grows by `write`; `stored` are the messages, `events` the same read back."""
 
-    def __init__(self, instance: str = "1-aaaaaaaa") -> None:
-        """An empty log, written by processes of this instance name."""
+    def __init__(self, instance: str = "1-aaaaaaaa", journal: bool = True) -> None:
+        """An empty log, written by processes of this instance name; `journal` says whether its hashes are there too."""
         self.stored: list[Stored] = []
+        self.state = State()
+        self._journal = journal
         self._instance = instance
         self._last: dict[str, tuple[int, str | None]] = {}
 
@@ -76,6 +82,11 @@ class DeskLog:
         self.stored.append(Stored(len(self.stored) + 1, draft.subject, draft.id, payload))
         return read_event(len(self.stored), draft.subject, payload)
 
+    def fold(self) -> None:
+        """Bring `state` to the end of the log."""
+        for message in self.stored[self.state.seq :]:
+            self.state = apply(self.state, read_event(message.seq, message.subject, message.payload))
+
     def open_desk(self) -> None:
         """The clock's first step, the policy, and three books of 10,000 USD."""
         at = moment(0, "14:30")
@@ -97,8 +108,14 @@ class DeskLog:
         self.write("executor", DESK_BOOK, f"{DESK_BOOK}-{day(index)}", close, observed("watch", close, index))
         for book in BOOKS:
             self.write("gate", book, f"{book}-{day(index)}", close, valued("close", index))
+        self.fold()
+        found = state_hash(self.state)
         for author in ("gate", "executor"):
-            self.write(author, DESK_BOOK, day(index), close, StateHashed(day(index), "f" * 64))
+            self.write(author, DESK_BOOK, day(index), close, StateHashed(day(index), found))
+        self.fold()
+        while self._journal and (draft := next_draft(self.state)) is not None:
+            self.write(draft.author, draft.book, draft.about, draft.at, draft.data)
+            self.fold()
 
     def run(self, index: int, book: str, at: str, orders: int) -> None:
         """One run from its start to its end."""
@@ -134,9 +151,9 @@ class DeskLog:
         self.write("executor", book, order, at, OrderClosed(order, OrderEnd.FILLED, Exact(1), "Filled"), run=run)
 
 
-def desk_log(sessions: int, orders: int = 3, instance: str = "1-aaaaaaaa") -> DeskLog:
+def desk_log(sessions: int, orders: int = 3, instance: str = "1-aaaaaaaa", *, journal: bool = True) -> DeskLog:
     """A desk that has traded for so many sessions."""
-    log = DeskLog(instance)
+    log = DeskLog(instance, journal)
     log.open_desk()
     for index in range(sessions):
         log.session(index, orders)

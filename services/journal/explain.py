@@ -1,0 +1,31 @@
+"""`propdesk explain`: reads the whole log, checking it as every service does, and keeps what explains one thing."""
+
+from services.journal.gathering import Explanation, Gatherer
+from services.journal.subject import Subject
+from shared.bus.follower import ONLY_READS, Follower
+from shared.bus.participant import instance_name
+from shared.bus.ports import Log
+from shared.protocol.envelope import Event
+
+
+async def explain(log: Log, subject: Subject) -> Explanation:
+    """Everything that the log, as long as it is now, has on `subject`.
+
+    Raises `Unknown` if that is nothing, `LogBroken`, and what reading the log raises.
+    """
+    last = await log.last_seq()
+    gatherer = Gatherer(subject)
+
+    def take(cursor: int, event: Event) -> int:
+        """Gather one event; what was appended after the start is left out."""
+        if event.seq <= last:
+            gatherer.take(event)
+        return cursor + 1
+
+    follower = Follower(log, author=ONLY_READS, instance=instance_name(), state=0, apply=take)
+    if last:
+        try:
+            await follower.start()
+        finally:
+            await follower.close()
+    return gatherer.result(last)

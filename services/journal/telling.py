@@ -1,0 +1,247 @@
+"""What each event says, in words: a sentence, then details, one line each. Pure. Foreign text is not made safe here."""
+
+from collections.abc import Iterable
+from functools import singledispatch
+from typing import Final
+
+import msgspec
+
+from services.journal.gathering import data_of
+from shared.protocol import events
+from shared.protocol.envelope import Event, canonical
+from shared.protocol.market import ProposedOrder, Quote
+from shared.protocol.money import Exact
+
+MAX_RAW_CHARS: Final = 500
+HASH_CHARS: Final = 12
+TIME_CHARS: Final = 19
+UNKNOWN: Final = "unknown"
+
+Told = list[str]
+
+
+class Focus(msgspec.Struct, frozen=True):
+    """What the story is about: one order of the proposal or (None) all of them; the quotes of the verdict by instrument key.
+
+    `prices`: an observation lists all its quotes; else they stand below the decisions that were made on them.
+    """
+
+    index: int | None = None
+    quotes: dict[str, Quote] = {}
+    prices: bool = False
+
+    def has(self, index: int) -> bool:
+        """Whether the order at this place belongs to the story."""
+        return self.index in {None, index}
+
+
+def tell(event: Event, focus: Focus) -> Told:
+    """The sentence of an event and its details; a type or data unknown here is shown as it is stored."""
+    data = data_of(event)
+    if data is None:
+        return [f"{event.type} that cannot be read: {bytes(event.envelope.data).decode('utf-8', 'replace')[:MAX_RAW_CHARS]}"]
+    return _tell(data, focus)
+
+
+@singledispatch
+def _tell(data: events.Data, _focus: Focus) -> Told:
+    return [f"{type(data).__name__} {canonical(data).decode()[:MAX_RAW_CHARS]}"]
+
+
+@_tell.register
+def _(data: events.ClockAdvanced, _focus: Focus) -> Told:
+    return [f"the clock moved to the {data.step} of {data.session}"]
+
+
+@_tell.register
+def _(data: events.CancelOrdered, _focus: Focus) -> Told:
+    return [f"an operator orders {data.order} to be cancelled: {quoted(data.reason)}"]
+
+
+@_tell.register
+def _(data: events.HaltOrdered, _focus: Focus) -> Told:
+    return [f"{data.kind} halt of {data.scope} ordered: {quoted(data.reason)}"]
+
+
+@_tell.register
+def _(data: events.RunStarted, _focus: Focus) -> Told:
+    model = f"model {data.model}, prompt {data.prompt_version or UNKNOWN}" if data.model else ""
+    return [f"{data.source} is asked to decide for {data.session}", *_given(f"names to price: {_listed(data.names)}", model)]
+
+
+@_tell.register
+def _(data: events.AccountReconciled, _focus: Focus) -> Told:
+    cash = ", ".join(f"{amount} {currency}" for currency, amount in data.cash.items()) or "nothing"
+    counts = f"{counted(len(data.positions), 'position')}, {counted(len(data.open_orders), 'open order')}"
+    return [f"account {data.account} agrees with the books: cash {cash}, {counts}"]
+
+
+@_tell.register
+def _(data: events.ReconciliationFailed, _focus: Focus) -> Told:
+    lines = (f"{row.what}: expected {row.expected or UNKNOWN}, found {row.found or UNKNOWN}" for row in data.differences)
+    return [f"account {data.account or UNKNOWN} does not agree with the books", *lines]
+
+
+@_tell.register
+def _(data: events.MarketObserved, focus: Focus) -> Told:
+    sessions = ", ".join(f"{name} {'open' if found.open else 'closed'}" for name, found in data.sessions.items())
+    sentence = f"the market for the {data.purpose}: {counted(len(data.quotes), 'quote')}; {sessions or 'no exchange known'}"
+    if focus.prices:
+        return [sentence, *(quote_words(quote) for quote in data.quotes)]
+    return [sentence, *_given(f"quotes of {_listed(quote.symbol for quote in data.quotes)}" if focus.index is None else "")]
+
+
+@_tell.register
+def _(data: events.BookValued, _focus: Focus) -> Told:
+    used = f"orders used: {data.used.month} this month, {data.used.day} today"
+    value = f"the book is worth {_or(data.value)}: cash {data.cash}, {counted(len(data.holdings), 'holding')}"
+    holdings = (
+        f"{row.quantity} {row.symbol} at {_or(row.price)} {row.currency}, worth {_or(row.value)}" for row in data.holdings
+    )
+    return [f"{value}; peak {data.peak}, drawdown {_or(data.drawdown_pct)} %; {used}", *holdings]
+
+
+@_tell.register
+def _(data: events.RunCleared, _focus: Focus) -> Told:
+    blocked = f"; BUYs are blocked by {', '.join(data.buys_blocked)}" if data.buys_blocked else ""
+    return [f"the source may think{blocked}"]
+
+
+@_tell.register
+def _(data: events.RunStopped, _focus: Focus) -> Told:
+    return [f"the run stops here, {data.status.value}: {data.message}"]
+
+
+@_tell.register
+def _(data: events.ProposalMade, focus: Focus) -> Told:
+    orders = [f"{index}. {_proposed(order)}" for index, order in enumerate(data.orders, start=1) if focus.has(index)]
+    cost = f"cost {data.cost.amount} {data.cost.currency}" if data.cost else ""
+    transcript = f"transcript {data.transcript}" if data.transcript else ""
+    untrusted = "from foreign text, so not trusted" if data.untrusted else ""
+    sentence = f"{data.source} proposes {counted(len(data.orders), 'order')} ({data.stop_reason.value}): {quoted(data.summary)}"
+    return [sentence, *orders, *_given(cost, transcript, untrusted)]
+
+
+@_tell.register
+def _(data: events.SourceFailed, _focus: Focus) -> Told:
+    return [f"the source failed, {data.kind.value}: {quoted(data.message)}"]
+
+
+@_tell.register
+def _(data: events.Verdict, focus: Focus) -> Told:
+    approved = sum(row.approved for row in data.decisions)
+    counts = f"{data.kind}: {approved} approved, {len(data.decisions) - approved} not"
+    value = f"value {_or(data.value)}, drawdown {_or(data.drawdown_pct)} %"
+    under = f"rules version {data.rules}, policy {data.policy_hash[:HASH_CHARS]}, valid until {seconds(data.valid_until)}"
+    found = [f"verdict on the {counts}; {value}; {under}"]
+    found += [f"for the whole batch: {reason_words(reason)}" for reason in data.block]
+    for row in sorted(data.decisions, key=lambda row: row.index):
+        if focus.has(row.index):
+            found += decision_words(row, focus.quotes.get(f"{row.symbol}:{row.currency}"))
+    found += [f"evidence {name}" for name in data.evidence]
+    return found
+
+
+@_tell.register
+def _(data: events.OrderWithheld, _focus: Focus) -> Told:
+    return [f"{data.order} is not sent, {data.reason.value}: {data.message}"]
+
+
+@_tell.register
+def _(data: events.OrderIntended, _focus: Focus) -> Told:
+    order = f"{data.side} {data.quantity} {data.symbol} at {data.limit} {data.currency}"
+    return [f"{data.order} is about to be sent to {data.exchange}: {order}, reference {data.reference}"]
+
+
+@_tell.register
+def _(data: events.OrderPlaced, _focus: Focus) -> Told:
+    return [f"{data.order} is at the broker as {data.permanent_id}, {data.status}"]
+
+
+@_tell.register
+def _(data: events.FillSettled, _focus: Focus) -> Told:
+    fill = f"{data.side} {data.quantity} {data.symbol} at {data.price} {data.currency}"
+    cost = f"fee {data.fee.amount} {data.fee.currency}, FX {data.fx}, cash {data.cash_effect}"
+    return [f"{data.order} filled: {fill}; {cost} (execution {data.execution})"]
+
+
+@_tell.register
+def _(data: events.OrderClosed, _focus: Focus) -> Told:
+    said = f": {quoted(data.message)}" if data.message else ""
+    return [f"{data.order} is over, {data.end.value}, {data.filled} filled in all{said}"]
+
+
+@_tell.register
+def _(data: events.RunSettled, _focus: Focus) -> Told:
+    return [f"every order is settled: {data.filled} filled, {data.unfilled} not filled, {data.withheld} withheld"]
+
+
+@_tell.register
+def _(data: events.RunEnded, _focus: Focus) -> Told:
+    return [f"the run ends, {data.status.value}: {data.message}"]
+
+
+@_tell.register
+def _(data: events.StateHashed, _focus: Focus) -> Told:
+    place = f"the close of {data.session}" if data.seq is None else f"sequence {data.seq}"
+    return [f"the state behind {place} has the hash {data.state_hash}"]
+
+
+def decision_words(row: events.Decision, quote: Quote | None) -> Told:
+    """One decision with every number behind it."""
+    verdict = f"approved as {row.order}" if row.approved else "needs approval" if row.needs_approval else "blocked"
+    largest = "" if row.largest is None else f"; the largest quantity that would pass is {row.largest}"
+    order = f"{row.side} {_or(row.quantity)} {row.symbol} at {_or(row.limit)} {row.currency}"
+    numbers = f"notional {_or(row.notional)}, commission {_or(row.commission)}, FX {_or(row.fx)}"
+    crosses = f"crosses {row.crosses}, which is cancelled first" if row.crosses else ""
+    lines = [numbers, quote_words(quote) if quote else "", *(reason_words(reason) for reason in row.reasons), crosses]
+    return [f"{row.index}. {order}: {verdict}{largest}", *(f"   {line}" for line in lines if line)]
+
+
+def reason_words(reason: events.Reason) -> str:
+    """Why a rule blocks, with its numbers."""
+    numbers = {"limit": reason.limit, "value": reason.value, "headroom": reason.headroom}
+    told = ", ".join(f"{name} {number}" for name, number in numbers.items() if number is not None)
+    return f"{reason.rule.value}: {reason.message}" + (f" ({told})" if told else "")
+
+
+def quote_words(quote: Quote) -> str:
+    """A quote; what is absent is unknown."""
+    prices = ", ".join(f"{name} {_or(getattr(quote, name))}" for name in ("bid", "ask", "last", "close"))
+    return f"quote of {quote.symbol}: {prices} {quote.currency} ({quote.kind.value}, {seconds(quote.at)})"
+
+
+def seconds(at: str) -> str:
+    """Date and time in UTC, to the second."""
+    return at[:TIME_CHARS].replace("T", " ")
+
+
+def quoted(text: str) -> str:
+    """Somebody else's words."""
+    return f'"{text}"'
+
+
+def _proposed(order: ProposedOrder) -> str:
+    """An order as its source wrote it."""
+    words = f"{order.side} {order.quantity or '?'} {order.symbol} at {order.limit or '?'} {order.currency}"
+    confidence = f", confidence {order.confidence}" if order.confidence else ""
+    exchange = f" on {order.exchange}" if order.exchange else ""
+    return f"{words}{exchange}{confidence}: {quoted(order.reason)}"
+
+
+def _or(number: Exact | None) -> str:
+    return UNKNOWN if number is None else str(number)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"
+
+
+def counted(number: int, what: str) -> str:
+    """`1 fill`, `2 fills`."""
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
+def _given(*lines: str) -> Told:
+    """The lines that say something."""
+    return [line for line in lines if line]
