@@ -5,6 +5,7 @@ from typing import Final, Generic, TypeVar
 
 import structlog
 
+from shared.bus.borders import ARMED, border
 from shared.bus.ports import BusError, Log, LogBroken, Reading, Stored, Unavailable
 from shared.bus.prefixes import Mark, Prefixes
 from shared.protocol.envelope import EnvelopeError, Event
@@ -78,6 +79,8 @@ class Follower(Generic[S]):
             await self._source.wait(timeout_s)
             self._fold_arrived()
         self._woken = False
+        if ARMED and self.last is not None and self.cursor > before:
+            await border(self.author, f"receive.{self.last.subject.rpartition('.')[2]}")
         return self.cursor > before
 
     async def catch_up(self) -> None:

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from shared.bus.borders import ARMED, border
 from shared.bus.follower import Follower
 from shared.bus.ports import Append, BusError, Conflict, IdReused, Log, LogBroken, Rpc, Stopping, Stored
 from shared.bus.prefixes import Prefix, Written
@@ -61,10 +62,14 @@ class Participant(Follower[S]):
             if written is not None:
                 return await self._already(draft, written)
             message, cursor = self._message(draft, writer), self.cursor
+            if ARMED:
+                await border(self.author, f"append.before.{draft.type}")
             try:
                 seq = await self.log.append(message)
             except Conflict as conflict:
                 return await self._moved(draft, writer, conflict, cursor)
+            if ARMED:
+                await border(self.author, f"append.after.{draft.type}")
             self._rounds = 0
             return await self._fold_own(Stored(seq, message.subject, message.msg_id, message.payload), writer)
 

@@ -48,9 +48,9 @@ def command(
     )
 
 
-def run_json(folder: Path, *args: str, env: dict[str, str] | None = None) -> dict[str, Any]:
+def run_json(folder: Path, *args: str, env: dict[str, str] | None = None, timeout_s: float = RUN_TIMEOUT_S) -> dict[str, Any]:
     """`propdesk run --json` to its end; fails the test with its stderr if it does not succeed."""
-    done = command("run", "--json", "--no-serve", "--dir", str(folder), *args, env=env)
+    done = command("run", "--json", "--no-serve", "--dir", str(folder), *args, env=env, timeout_s=timeout_s)
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
