@@ -26,6 +26,7 @@ ORDER: Final = "the order"
 REQUEST: Final = "the request id of whoever asked"
 ABOUT: Final = {
     "ClockAdvanced": DESK_TIME,
+    "KeysAdopted": f"`_desk`; of a rotation {REQUEST}",
     "PolicyAdopted": "`_desk`",
     "BookOpened": "the book",
     "CashDeposited": "the book",

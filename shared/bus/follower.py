@@ -4,17 +4,16 @@ import asyncio
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-import structlog
-
 from shared.bus.inbox import Inbox
+from shared.bus.keyring import Keyring, Signer
 from shared.bus.ports import Log, LogBroken, Reading, Stored, Unavailable
-from shared.bus.prefixes import Prefixes
+from shared.bus.prefixes import OnDrop, Prefixes
 from shared.protocol.envelope import EnvelopeError, Event
+from shared.protocol.events import KeysAdopted
 
 FOLD_TIMEOUT_S: Final = 60.0
 
 S = TypeVar("S")
-_log = structlog.get_logger("bus")
 
 
 class Follower(Generic[S]):
@@ -32,14 +31,21 @@ class Follower(Generic[S]):
         state: S,
         apply: Callable[[S, Event], S],
         types: frozenset[str] | None = None,
+        keyring: Keyring | None = None,
+        signer: Signer | None = None,
+        on_drop: OnDrop | None = None,
     ) -> None:
-        """`apply` is called with the events of `types` (None: all); every event is checked."""
+        """`apply` is called with the events of `types` (None: all); every event is checked.
+
+        `keyring` says which signatures count (None: an unsigned log is taken as it is), `signer` holds the own keys.
+        """
         self.log, self.author, self.instance = log, author, instance
         self.state = state
         self.cursor = 0
         self.ready = False
         self._apply, self._types = apply, types
-        self._prefixes = Prefixes(author, instance)
+        self._prefixes = Prefixes(author, instance, keyring, on_drop)
+        self._signer = signer
         self._inbox = Inbox()
         self._woken = False
         self._stopping = False
@@ -56,6 +62,7 @@ class Follower(Generic[S]):
         self._reading = self.log.read(self.cursor)
         self._filling = asyncio.get_running_loop().create_task(self._inbox.fill(self._reading))
         await self.fold_to(last)
+        self._follow_keys()
         self.ready = True
 
     async def advance(self, timeout_s: float | None = None) -> bool:
@@ -110,16 +117,24 @@ class Follower(Generic[S]):
                 if stored.seq > self.cursor:  # else it was applied at its acknowledgement
                     self._fold(stored)
 
-    def _fold(self, stored: Stored) -> Event | None:
-        """Check and apply one message; None if it was dropped."""
+    def _fold(self, stored: Stored, *, own: bool = False) -> Event | None:
+        """Check and apply one message; None if it was dropped. `own`: we have just signed it."""
         if stored.seq != self.cursor + 1:
             raise LogBroken(f"sequences {self.cursor + 1} to {stored.seq - 1} were not delivered")
-        event = self._checked(stored)
+        event = self._checked(stored, own)
         self.cursor = stored.seq
+        if self.ready and event is not None and event.type == KeysAdopted.__name__:
+            self._follow_keys()
         return event
 
-    def _checked(self, stored: Stored) -> Event | None:
-        found = self._prefixes.read(stored)
+    def _follow_keys(self) -> None:
+        """Sign with the own keys in force; raises `KeyReplaced` if they are not in force any more."""
+        keys = self._prefixes.keyring.keys
+        if self._signer is not None and keys is not None:
+            self._signer.follow(keys)
+
+    def _checked(self, stored: Stored, own: bool) -> Event | None:
+        found = self._prefixes.read(stored, own=own)
         if found is None:
             return None
         writer, event = found
@@ -127,7 +142,7 @@ class Follower(Generic[S]):
             try:
                 self.state = self._apply(self.state, event)
             except EnvelopeError as error:
-                _log.error("event dropped", alarm=True, seq=event.seq, id=event.id, why=str(error))
+                self._prefixes.drop(stored, str(error))
                 return None
         self._prefixes.accept(writer, event)
         return event

@@ -9,7 +9,7 @@ from enum import StrEnum
 import msgspec
 
 from shared.protocol.envelope import Event
-from shared.protocol.events import ClockAdvanced, PolicyAdopted, RunArgs
+from shared.protocol.events import ClockAdvanced, KeysAdopted, PolicyAdopted, RunArgs
 from shared.protocol.ids import index_of
 from shared.protocol.market import Side, instrument_key
 from shared.protocol.money import ZERO, Exact
@@ -177,7 +177,11 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """Everything that folding the log gives. `seq` is the last sequence folded; `problem` says that the log was lost."""
+    """Everything that folding the log gives. `seq` is the last sequence folded; `problem` says that the log was lost.
+
+    `signed`: the first event carries a signature, so keys are adopted before anything else. `keys` are those in force, adopted
+    at sequence `keys_seq`.
+    """
 
     seq: int = 0
     args: RunArgs | None = None
@@ -188,6 +192,9 @@ class State(msgspec.Struct, frozen=True):
     halts: dict[str, Halt] = {}
     runs: dict[str, Run] = {}
     problem: str | None = None
+    signed: bool = False
+    keys: KeysAdopted | None = None
+    keys_seq: int = 0
 
     @property
     def now(self) -> str | None:
