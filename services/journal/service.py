@@ -7,6 +7,7 @@ from services.journal.recorder import Recorder, agree
 from services.journal.settings import JournalSettings
 from services.journal.store import Store
 from shared.bus.participant import Participant
+from shared.bus.ports import Stored
 from shared.bus.service import Service
 from shared.ledger.fold import apply
 from shared.ledger.state import State
@@ -43,6 +44,10 @@ class Journal:
         state = apply(state, event)
         self.recorder.record(event)
         return state
+
+    def dropped(self, stored: Stored, why: str) -> None:
+        """Gather the row of a message that is no fact."""
+        self.recorder.drop(stored, why)
 
     async def serve(self, service: Service[JournalSettings]) -> None:
         """Write what was folded, in batches, until the service stops; then write the rest."""

@@ -1,16 +1,18 @@
 """The `Log` and `Rpc` ports over NATS JetStream."""
 
 import asyncio
+import contextlib
 import re
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
 import structlog
+from nats import errors
 
 from shared.bus import server_checks, stream
-from shared.bus.js_api import MSG_ID, WRONG_LAST_SEQUENCE, ApiError, PubAck, get_message, log_info, stream_info
-from shared.bus.link import CONNECT_WAIT_S, Link
+from shared.bus.js_api import MSG_ID, WRONG_LAST_SEQUENCE, ApiError, Lookup, PubAck, leader, log_info, stream_info
+from shared.bus.link import CONNECT_WAIT_S, Link, User
 from shared.bus.ports import (
     Append,
     BusError,
@@ -23,6 +25,7 @@ from shared.bus.ports import (
     Unavailable,
 )
 from shared.bus.reader import Reader
+from shared.bus.rights import HINT
 from shared.bus.rpc import NatsRpc
 from shared.protocol.ids import STREAM
 
@@ -42,10 +45,17 @@ _log = structlog.get_logger("bus")
 class JetStreamLog:
     """The log as the stream `EV` of a NATS server."""
 
-    def __init__(self, link: Link, *, watchdog_s: float = APPEND_WATCHDOG_S) -> None:
-        """Work over `link`; an append that is not answered is repeated for `watchdog_s`."""
+    def __init__(
+        self, link: Link, *, watchdog_s: float = APPEND_WATCHDOG_S, lookup: Lookup | None = None, hints: bool = True
+    ) -> None:
+        """Work over `link`; an append that is not answered is repeated for `watchdog_s`.
+
+        `lookup` finds single messages, by default at the stream's leader. With `hints` others are told how long the log is.
+        """
         self._link = link
         self._watchdog_s = watchdog_s
+        self._lookup = lookup or leader(link)
+        self._hints = hints
 
     async def append(self, message: Append) -> int:
         """Store `message`; see `Log.append`. Never retried without its id and expectations."""
@@ -61,7 +71,15 @@ class JetStreamLog:
                 _log.warning("append not answered, repeating it", id=message.msg_id, error=str(error))
                 await self._pause(deadline - loop.time())
                 continue
-            return await self._settle(message, _PUB_ACK.decode(answer))
+            seq = await self._settle(message, _PUB_ACK.decode(answer))
+            await self._hint(seq)
+            return seq
+
+    async def _hint(self, seq: int) -> None:
+        """Tell those who read without a consumer; who does not hear it looks again soon anyway."""
+        if self._hints:
+            with contextlib.suppress(errors.Error):
+                await self._link.client.publish(HINT, b"%d" % seq)
 
     async def _pause(self, longest_s: float) -> None:
         """Wait for the connection to come back, and a little in any case."""
@@ -102,11 +120,11 @@ class JetStreamLog:
 
     async def get(self, seq: int) -> Stored | None:
         """The message at `seq`, from the leader."""
-        return await get_message(self._link, {"seq": seq})
+        return await self._lookup({"seq": seq})
 
     async def last_under(self, filter_subject: str) -> Stored | None:
         """The last message under a subject filter, from the leader."""
-        return await get_message(self._link, {"last_by_subj": filter_subject})
+        return await self._lookup({"last_by_subj": filter_subject})
 
     async def info(self) -> LogInfo:
         """The state of the stream; raises `LogBroken` if there is none."""
@@ -145,12 +163,14 @@ class Connection:
         await self.link.close()
 
 
-async def connect(url: str, role: str, *, wait_s: float = CONNECT_WAIT_S, watchdog_s: float = APPEND_WATCHDOG_S) -> Connection:
+async def connect(
+    url: str, role: str, *, user: User | None = None, wait_s: float = CONNECT_WAIT_S, watchdog_s: float = APPEND_WATCHDOG_S
+) -> Connection:
     """Connect to `url` as `role` (which names the inbox `_INBOX_<role>`), waiting up to `wait_s` for a starting server.
 
-    Raises `Unavailable` without a server, `Refused` for one of an untested version.
+    `user` proves who it is. Raises `Unavailable` without a server, `Refused` for one of an untested version.
     """
-    link = await Link.open(url, role, wait_s)
+    link = await Link.open(url, role, wait_s, user)
     try:
         server_checks.check_version(link)
     except BusError:

@@ -1,5 +1,6 @@
 """The part of the JetStream API that we use, as typed requests over a `Link`."""
 
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -81,8 +82,8 @@ class ApiFailure(BusError):
 
 
 async def call(link: Link, name: str, request: object, answer: type[T], timeout_s: float = API_TIMEOUT_S) -> T:
-    """Ask `$JS.API.<name>`; raises `ApiFailure`, `NoResponder` (no JetStream yet) or `Unavailable`."""
-    subject = f"$JS.API.{name}"
+    """Ask the stream's API for `<name>`; raises `ApiFailure`, `NoResponder` (no JetStream yet) or `Unavailable`."""
+    subject = f"{link.api}.{name}"
     payload = b"" if request is None else msgspec.json.encode(request)
     found = await link.ask(subject, payload, timeout_s)
     failure = _FAILURE.decode(found).error
@@ -117,6 +118,19 @@ async def get_message(link: Link, request: dict[str, object]) -> Stored | None:
         raise
     raw = got.message
     return Stored(raw.seq, raw.subject, message_id(raw.hdrs), raw.data)
+
+
+Lookup = Callable[[dict[str, object]], Awaitable[Stored | None]]
+"""Finds one message by `seq` or `last_by_subj`; None if there is none."""
+
+
+def leader(link: Link) -> Lookup:
+    """Looks a message up at the stream's leader."""
+
+    async def lookup(request: dict[str, object]) -> Stored | None:
+        return await get_message(link, request)
+
+    return lookup
 
 
 def message_id(headers: bytes) -> str:

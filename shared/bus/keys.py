@@ -127,11 +127,15 @@ class KeyFolder:
         """The key of `name`; raises `KeyFileError`."""
         return read_key(self.file(name), kind_of(name))
 
+    def read_coming(self, name: str) -> Key:
+        """The key that is to take the place of `name`; raises `KeyFileError`."""
+        return read_key(self.coming(name), kind_of(name))
+
     def make_missing(self, names: Iterable[str]) -> list[str]:
-        """Make the keys that are not there yet, and the root; returns their names. Raises `KeyFileError`."""
+        """Make the keys that are not there yet; returns their names. Raises `KeyFileError`."""
         try:
             self.path.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-            return [name for name in (ROOT, *names) if self._make(name)]
+            return [name for name in names if self._make(name)]
         except OSError as error:
             raise KeyFileError(f"keys cannot be made in {self.path}: {(error.strerror or '').lower()}") from error
 

@@ -1,6 +1,6 @@
 """What must still be true of the log whenever a reader starts or comes back: JetStream does not prove its own completeness."""
 
-from shared.bus.js_api import StreamInfo, get_message, stream_info
+from shared.bus.js_api import Lookup, StreamInfo, leader, stream_info
 from shared.bus.link import Link
 from shared.bus.ports import LogBroken, Stored
 from shared.protocol.ids import STREAM
@@ -9,9 +9,10 @@ from shared.protocol.ids import STREAM
 class LogCheck:
     """Remembers which stream was read."""
 
-    def __init__(self, link: Link) -> None:
-        """Ask over `link`."""
+    def __init__(self, link: Link, lookup: Lookup | None = None) -> None:
+        """Ask over `link`; `lookup` finds a message by sequence, by default from the stream's leader."""
         self._link = link
+        self._lookup = lookup or leader(link)
         self._created: str | None = None
 
     async def run(self, cursor: int, last: Stored | None) -> None:
@@ -20,7 +21,7 @@ class LogCheck:
         if info is None:
             raise LogBroken(f"there is no stream {STREAM}: it was never made, or it was removed")
         self._check_state(info, cursor)
-        if last is not None and await get_message(self._link, {"seq": last.seq}) != last:
+        if last is not None and await self._lookup({"seq": last.seq}) != last:
             raise LogBroken(f"sequence {last.seq} is not the message that was read there: the log was replaced")
 
     def _check_state(self, info: StreamInfo, cursor: int) -> None:

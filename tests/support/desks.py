@@ -114,7 +114,7 @@ def wait_for(probe: Any, timeout_s: float = 60.0, every_s: float = 0.005) -> Any
 
 
 class Watcher:
-    """A plain client beside a running desk, for tests that act at a chosen event."""
+    """A plain client beside a running desk, with the desk's own key, for tests that act at a chosen event."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -123,7 +123,11 @@ class Watcher:
 
     def __enter__(self) -> "Watcher":
         ports = wait_for(self._ports)
-        self._client = self._loop.run_until_complete(nats.connect(f"nats://127.0.0.1:{ports['nats']}", max_reconnect_attempts=-1))
+        seed = (self._folder / "keys" / "desk.nk").read_text().strip()
+        connecting = nats.connect(
+            f"nats://127.0.0.1:{ports['nats']}", max_reconnect_attempts=-1, nkeys_seed_str=seed, inbox_prefix=b"_INBOX_desk"
+        )
+        self._client = self._loop.run_until_complete(connecting)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -137,7 +141,7 @@ class Watcher:
 
     def _call(self, api: str, body: dict[str, Any]) -> dict[str, Any]:
         try:
-            answer = self._loop.run_until_complete(self._client.request(f"$JS.API.{api}", json.dumps(body).encode(), timeout=5))
+            answer = self._loop.run_until_complete(self._client.request(f"LOG.API.{api}", json.dumps(body).encode(), timeout=5))
         except nats.errors.Error:
             return {}
         return json.loads(answer.data)  # type: ignore[no-any-return]
@@ -174,7 +178,8 @@ def read_log(folder: Path) -> list[Message]:
     """Every stored message of a desk that is not running, by a nats-server of our own on its files."""
     config = folder / "reader.conf"
     store = f'jetstream {{ store_dir: "{folder / "js"}", sync_interval: always }}'
-    config.write_text(f'listen: "127.0.0.1:-1"\nports_file_dir: "{folder}"\n{store}\n')
+    account = "accounts { LOG { jetstream: enabled, users: [{ user: admin, password: admin }] } }\nno_auth_user: admin"
+    config.write_text(f'listen: "127.0.0.1:-1"\nports_file_dir: "{folder}"\n{store}\n{account}\n')
     server = subprocess.Popen([str(Path(sys.executable).with_name("nats-server")), "-c", str(config)], stderr=subprocess.DEVNULL)
     try:
         ports_file = folder / f"nats-server_{server.pid}.ports"
@@ -198,8 +203,8 @@ async def _read_all(url: str) -> list[Message]:
 
 
 def facts(messages: list[Message]) -> set[tuple[str, str, str]]:
-    """(id, at, data) of every event: what must be equal in every run of the same arguments."""
-    events = [message.event for message in messages]
+    """(id, at, data) of every event but keys: what must be equal in every run of the same arguments."""
+    events = [message.event for message in messages if not message.subject.endswith(".KeysAdopted")]
     return {(event["id"], event["at"], json.dumps(event["data"], sort_keys=True)) for event in events}
 
 
