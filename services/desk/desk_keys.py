@@ -9,6 +9,7 @@ from services.desk.config import config_of, pinned_root
 from services.desk.errors import UsageError
 from services.desk.layout import Layout
 from shared.bus.identity import Identity
+from shared.bus.keyring import Signer
 from shared.bus.keys import PROVISIONER, ROOT, SINGLE_AUTHORS, Key, KeyFileError, KeyFolder, source_name
 from shared.bus.link import User
 from shared.ledger.state import State
@@ -26,6 +27,7 @@ class DeskKeys:
         """Use `DeskKeys.prepare`."""
         self.folder, self.root = folder, root
         self.keys = {name: folder.read(name) for name in names}
+        self._connected: dict[str, User] = {}
 
     @classmethod
     def prepare(cls, layout: Layout, books: Iterable[str] = ()) -> Self:
@@ -52,14 +54,22 @@ class DeskKeys:
         """The desk's own."""
         return Identity(AUTHOR, {AUTHOR: self.keys[AUTHOR]}, self.root)
 
-    def signing(self) -> dict[str, Key]:
-        """What the desk signs with: its own key, and the root where that is kept here. Raises `KeyFileError`."""
-        own = {AUTHOR: self.keys[AUTHOR]}
-        return {**own, ROOT: self.folder.read(ROOT)} if self.folder.file(ROOT).exists() else own
+    def signer(self) -> Signer:
+        """What the desk signs with: its own key, and the root where that is kept here; raises `KeyFileError`.
+
+        Keys of rotations that were cut short are taken as soon as the log proves to have adopted them.
+        """
+        keys = {AUTHOR: self.keys[AUTHOR]}
+        if self.folder.file(ROOT).exists():
+            keys[ROOT] = self.folder.read(ROOT)
+        signer = Signer(keys)
+        for name, key in self.coming().items():
+            signer.offer(name, key)
+        return signer
 
     def user(self, name: str) -> User:
-        """An author's or the provisioner's user."""
-        return User(self.keys[name], name)
+        """An author's or the provisioner's user; after a rotation it connects with the new key."""
+        return self._connected.setdefault(name, User(self.keys[name], name))
 
     def environment(self, service: str) -> dict[str, str]:
         """What a service is told of keys: where its own are, and whom it trusts."""
@@ -86,6 +96,8 @@ class DeskKeys:
             if adopted.get(name) == key.public:
                 os.replace(self.folder.coming(name), self.folder.file(name))
                 self.keys[name], changed = key, True
+                if name in self._connected:
+                    self._connected[name].key = key
             else:
                 self.folder.coming(name).unlink()
         return changed

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from services.desk.desk_keys import DeskKeys
+from services.desk.desk_keys import DeskKeys, books_with_keys
 from services.desk.errors import Interrupted, RunFailed, UsageError
 from services.desk.layout import Layout
 from services.desk.lock import Lock, is_held
@@ -56,7 +56,7 @@ def with_running(layout: Layout, work: Work[Result]) -> Result:
 async def _locked(layout: Layout, lock: Lock, work: Work[Result], bounds: Bounds) -> Result:
     """Start the server, work, and stop it, whatever happens."""
     layout.make()
-    keys = DeskKeys.prepare(layout)
+    keys = DeskKeys.prepare(layout, books_with_keys(layout))
     supervisor = Supervisor(layout, lock, bounds, keys.users)
     loop = asyncio.get_running_loop()
 

@@ -1,7 +1,6 @@
 """The embedded stack: nats-server and the services as children, kept running until the run is over."""
 
 import asyncio
-import signal
 import time
 from collections.abc import Coroutine, Iterable
 from typing import Any, Final, Never, TypeVar
@@ -38,12 +37,11 @@ class Supervisor:
         self.server_child = self._keep(spec, self.server.is_ready, every_s=SERVER_PROBE_S)
         await self.first_of(self.server_child.is_ready.wait())
 
-    def reload_server(self) -> None:
-        """Let the running server read its users anew; whoever is none any more is disconnected."""
-        self.server.write_config()
+    async def reload_server(self) -> None:
+        """Let the running server read its users anew; raises `RunFailed`."""
         child = self.server_child
         if child is not None and child.process is not None and child.process.poll() is None:
-            child.process.send_signal(signal.SIGHUP)
+            await self.server.reload(child.process)
 
     def start(self, spec: Spec, ready: Ready, endings: Endings) -> Child:
         """Start a service and keep it running."""

@@ -15,12 +15,12 @@ from services.desk.desk_keys import DeskKeys
 from services.desk.deskbook import DeskBook, not_reconciled
 from services.desk.errors import DeskError, NotReconciled, RunFailed, UsageError
 from services.desk.report import report_of
+from services.desk.rotation import Rotation
 from services.desk.run import Job
 from services.desk.steps import AUTHOR, is_finished
 from services.desk.supervisor import Supervisor
 from services.desk.tally import DeskState, apply
 from shared.bus.jetstream import Connection, check_server, connect, ensure_stream
-from shared.bus.keyring import Signer
 from shared.bus.keys import PROVISIONER
 from shared.bus.participant import Participant, instance_name
 from shared.bus.ports import BusError, NoResponder, Refused, Rpc, Unavailable
@@ -60,6 +60,7 @@ class _Course:
         self._job, self._supervisor, self._keys = job, supervisor, keys
         self._connection: Connection | None = None
         self._participant: Participant[DeskState] | None = None
+        self._rotation: Rotation | None = None
 
     async def run(self) -> None:
         """From the first connection to the shown result; raises `DeskError` and `BusError`."""
@@ -68,7 +69,7 @@ class _Course:
         self._start_services()
         clock = BrokerClock(self._job.layout.broker_port, participant.wake)
         self._supervisor.watch(clock.run())
-        commands = Commands(participant)
+        commands = Commands(participant, self._rotation)
         await participant.rpc.serve(SUBJECT, commands.handle)
         plan = replace(self._job.prepared.plan, keys=self._keys.adopted())
         book = DeskBook(participant, plan, clock, commands, self._job.bounds)
@@ -90,6 +91,8 @@ class _Course:
         finally:
             await provisioner.close()
         self._connection = connection = await connect(server.url, AUTHOR, user=self._keys.user(AUTHOR))
+        signer = self._keys.signer()
+        self._rotation = Rotation(self._keys, signer, self._supervisor.reload_server)
         self._participant = participant = Participant(
             connection.log,
             connection.rpc,
@@ -99,9 +102,10 @@ class _Course:
             state=DeskState(),
             apply=apply,
             keyring=self._keys.identity().keyring(),
-            signer=Signer(self._keys.signing()),
+            signer=signer,
         )
         await participant.start()
+        await self._rotation.settle(participant.state.ledger)
         self._keys.check(participant.state.ledger)
         return participant
 

@@ -24,7 +24,8 @@ from shared.protocol.envelope import Event
 EVENTS_PER_WRITE: Final = 4000
 PROGRESS_EVERY: Final = 1000
 BUILT_SUFFIX: Final = ".new"
-AUTHOR: Final = "journal"
+AUTHOR: Final = "replay"
+"""No author of events: whoever only reads is never fenced by one that writes."""
 
 Progress = Callable[[int, int], None]
 """Told the sequences done and those in all, every thousand and at the end."""

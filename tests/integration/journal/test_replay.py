@@ -55,6 +55,7 @@ async def test_replay_gives_the_rows_of_the_live_journal(desk: DeskLog, tmp_path
     assert {name: len(rows) for name, rows in found.items()} == {
         "meta": 1,
         "events": len(desk.stored),
+        "dropped": 0,
         "books": 3,
         "deposits": 3,
         "runs": 90,
