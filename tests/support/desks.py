@@ -175,7 +175,14 @@ def _message(answer: dict[str, Any]) -> Message | None:
 
 
 def read_log(folder: Path) -> list[Message]:
-    """Every stored message of a desk that is not running, by a nats-server of our own on its files."""
+    """Every stored message of a desk that is not running."""
+    with administrator(folder) as url:
+        return asyncio.run(_read_all(url))
+
+
+@contextlib.contextmanager
+def administrator(folder: Path) -> Iterator[str]:
+    """A nats-server of our own on the files of a desk that is not running, where everybody may do everything; its address."""
     config = folder / "reader.conf"
     store = f'jetstream {{ store_dir: "{folder / "js"}", sync_interval: always }}'
     account = "accounts { LOG { jetstream: enabled, users: [{ user: admin, password: admin }] } }\nno_auth_user: admin"
@@ -183,11 +190,24 @@ def read_log(folder: Path) -> list[Message]:
     server = subprocess.Popen([str(Path(sys.executable).with_name("nats-server")), "-c", str(config)], stderr=subprocess.DEVNULL)
     try:
         ports_file = folder / f"nats-server_{server.pid}.ports"
-        url = wait_for(lambda: ports_file.exists() and ports_file.read_text() and json.loads(ports_file.read_text())["nats"][0])
-        return asyncio.run(_read_all(url))
+        yield wait_for(lambda: ports_file.exists() and ports_file.read_text() and json.loads(ports_file.read_text())["nats"][0])
     finally:
         server.terminate()
         server.wait(20)
+
+
+def inject(folder: Path, subject: str, payload: bytes) -> int:
+    """Place a message into the log of a desk that is not running, as only an administrator can; its sequence."""
+
+    async def publish(url: str) -> int:
+        client = await nats.connect(url)
+        try:
+            return (await client.jetstream().publish(subject, payload)).seq
+        finally:
+            await client.close()
+
+    with administrator(folder) as url:
+        return asyncio.run(publish(url))
 
 
 async def _read_all(url: str) -> list[Message]:
