@@ -54,6 +54,7 @@ class Link:
         self.client = LeanClient()
         self.connected = asyncio.Event()
         self._began = False
+        self._said: Exception | None = None
         self._inbox = ""
         self._asked = 0
         self._open: dict[bytes, asyncio.Future[Answer]] = {}
@@ -69,7 +70,8 @@ class Link:
                 await link._connect(url)
         except (TimeoutError, OSError, errors.Error) as error:
             await link.close()
-            raise Unavailable(f"no NATS server answers at {url} within {wait_s:g} s: {_named(error)}") from error
+            why = _named(link._said or error)
+            raise Unavailable(f"no NATS server lets this process in at {url} within {wait_s:g} s: {why}") from error
         return link
 
     async def _connect(self, url: str) -> None:
@@ -163,6 +165,7 @@ class Link:
 
     async def _on_error(self, error: Exception) -> None:
         """nats-py stops reconnecting when a callback raises, so this one only notes; of failing attempts there are many."""
+        self._said = error
         note = _log.warning if self.connected.is_set() else _log.debug
         note("nats client", error=_named(error))
 
