@@ -45,6 +45,7 @@ lint: $(DEV) ## format, lint, types and import contracts, changing nothing
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/generate_docs.py --check
 
 format: $(DEV) ## format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only --quiet

@@ -25,9 +25,10 @@ class Signals:
         self._taken = False
 
     def catch(self) -> None:
-        """From now on these signals come here."""
+        """From now on these signals come here, but for a closed terminal that `nohup` wants ignored."""
         for number in ENDING:
-            signal.signal(number, self._came)
+            if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self._came)
 
     @contextmanager
     def handing_to(self, end: End) -> Iterator[None]:

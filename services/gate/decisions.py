@@ -13,7 +13,7 @@ from services.gate.numbers import amount, exact_arithmetic
 from services.gate.rules import RULES_VERSION
 from services.gate.rules.evidence import LEAST_LEFT
 from services.gate.valuation import Peak, Valuation, drawdown_pct, holding_rows, next_peak, quote_digest, value_book
-from services.gate.verdict import Judgement, judge
+from services.gate.verdict import judge
 from shared.ledger.hashing import state_hash
 from shared.ledger.owed import Owed
 from shared.ledger.periods import exchange_day_of, month_of
@@ -183,14 +183,13 @@ def verdict(state: State, item: Owed) -> Draft | None:
         policy_hash=adopted.policy_hash,
         rules=RULES_VERSION,
         evidence=(run.evidence.id,),
-        valid_until=_valid_until(parse(at), judged),
+        valid_until=valid_until(parse(at), judged.first_close()),
     )
     return _draft(state, item, fitted(data), run.evidence)
 
 
-def _valid_until(now: datetime, judged: Judgement) -> str:
+def valid_until(now: datetime, closes_at: datetime | None) -> str:
     """300 s from now or a minute before the first close of an exchange that an approved order goes to, whichever is earlier."""
-    closes_at = judged.first_close()
     latest = now + VALID_FOR
     return to_text(latest if closes_at is None else min(latest, closes_at - BEFORE_CLOSE))
 

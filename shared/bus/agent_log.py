@@ -46,8 +46,8 @@ class AgentLog:
 
     def read(self, after: int) -> DirectReader:
         """Batches from `after` + 1 on; see `Log.read`."""
-        reader = DirectReader(self._link, self._direct, after)
-        self._readers.append(reader)
+        reader = DirectReader(self._link, self._direct, self._first.check, after)
+        self._readers = [*(other for other in self._readers if not other.closed), reader]
         return reader
 
     async def last_seq(self) -> int:

@@ -1,12 +1,10 @@
 """Folding the log: every event once, in order, checked, into one state."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-from shared.bus.inbox import Inbox
 from shared.bus.keyring import Keyring, Signer
-from shared.bus.ports import Log, LogBroken, Reading, Stored, Unavailable
+from shared.bus.ports import BusError, Log, LogBroken, Reading, Stored, Unavailable
 from shared.bus.prefixes import OnDrop, Prefixes
 from shared.protocol.envelope import EnvelopeError, Event
 from shared.protocol.events import KeysAdopted
@@ -46,11 +44,9 @@ class Follower(Generic[S]):
         self._apply, self._types = apply, types
         self._prefixes = Prefixes(author, instance, keyring, on_drop)
         self._signer = signer
-        self._inbox = Inbox()
         self._woken = False
         self._stopping = False
         self._reading: Reading | None = None
-        self._filling: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Begin reading and fold up to the log's last sequence.
@@ -60,7 +56,6 @@ class Follower(Generic[S]):
         last = await self.log.last_seq()
         self._prefixes.fenced_after = last
         self._reading = self.log.read(self.cursor)
-        self._filling = asyncio.get_running_loop().create_task(self._inbox.fill(self._reading))
         await self.fold_to(last)
         self._follow_keys()
         self.ready = True
@@ -71,10 +66,10 @@ class Follower(Generic[S]):
         Raises `LogBroken`, `Fenced`, `Unavailable`, and what `apply` raises.
         """
         before = self.cursor
-        self._fold_inbox()
+        self._fold_arrived()
         if self.cursor == before and not self._woken and not self._stopping:
-            await self._inbox.wait(timeout_s)
-            self._fold_inbox()
+            await self._source.wait(timeout_s)
+            self._fold_arrived()
         self._woken = False
         return self.cursor > before
 
@@ -86,33 +81,41 @@ class Follower(Generic[S]):
 
     async def fold_to(self, seq: int) -> None:
         """Fold at least up to `seq`; raises `Unavailable` if nothing arrives for `FOLD_TIMEOUT_S`."""
-        self._fold_inbox()
+        self._fold_arrived()
         while self.cursor < seq:
-            if not await self._inbox.wait(FOLD_TIMEOUT_S):
+            if not await self._source.wait(FOLD_TIMEOUT_S):
                 raise Unavailable(f"sequence {seq} does not arrive; folded up to {self.cursor}")
-            self._fold_inbox()
+            self._fold_arrived()
 
     def wake(self) -> None:
         """Let a pending `advance` return, or the next one if none is pending."""
         self._woken = True
-        self._inbox.notify()
+        self._notify()
 
     def stop(self) -> None:
         """From now on `advance` does not wait."""
         self._stopping = True
-        self._inbox.notify()
+        self._notify()
 
     async def close(self) -> None:
         """Stop reading; the log itself stays open."""
         self.stop()
         if self._reading is not None:
             await self._reading.aclose()
-        if self._filling is not None:
-            self._filling.cancel()
-            await asyncio.gather(self._filling, return_exceptions=True)
 
-    def _fold_inbox(self) -> None:
-        for batch in self._inbox.take():
+    @property
+    def _source(self) -> Reading:
+        if self._reading is None:
+            raise BusError(f"{self.author} takes no part in the log before `start`")
+        return self._reading
+
+    def _notify(self) -> None:
+        if self._reading is not None:
+            self._reading.notify()
+
+    def _fold_arrived(self) -> None:
+        """Fold what the reader has; it is taken in parts so that what is held stays bounded."""
+        while batch := self._source.take():
             for stored in batch:
                 if stored.seq > self.cursor:  # else it was applied at its acknowledgement
                     self._fold(stored)

@@ -1,18 +1,17 @@
 """The `Log` and `Rpc` ports over NATS JetStream."""
 
-import asyncio
 import contextlib
 import re
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
-import structlog
 from nats import errors
 
 from shared.bus import server_checks, stream
 from shared.bus.js_api import MSG_ID, WRONG_LAST_SEQUENCE, ApiError, Lookup, PubAck, leader, log_info, stream_info
 from shared.bus.link import CONNECT_WAIT_S, Link, User
+from shared.bus.log_check import LogCheck
 from shared.bus.ports import (
     Append,
     BusError,
@@ -20,7 +19,6 @@ from shared.bus.ports import (
     IdReused,
     LogBroken,
     LogInfo,
-    NoResponder,
     Stored,
     Unavailable,
 )
@@ -31,7 +29,6 @@ from shared.protocol.ids import STREAM
 
 APPEND_WATCHDOG_S: Final = 60.0
 APPEND_TIMEOUT_S: Final = 5.0
-APPEND_PAUSE_S: Final = 0.1
 EXPECTED_STREAM: Final = "Nats-Expected-Stream"
 EXPECTED_LAST: Final = "Nats-Expected-Last-Sequence"
 EXPECTED_FENCE_SEQ: Final = "Nats-Expected-Last-Subject-Sequence"
@@ -39,7 +36,6 @@ EXPECTED_FENCE: Final = "Nats-Expected-Last-Subject-Sequence-Subject"
 
 _NAMED: Final = re.compile(r"wrong last sequence: (\d+)", re.ASCII)
 _PUB_ACK: Final = msgspec.json.Decoder(PubAck)
-_log = structlog.get_logger("bus")
 
 
 class JetStreamLog:
@@ -56,39 +52,31 @@ class JetStreamLog:
         self._watchdog_s = watchdog_s
         self._lookup = lookup or leader(link)
         self._hints = hints
+        self.check = LogCheck(link, self._lookup)
 
     async def append(self, message: Append) -> int:
-        """Store `message`; see `Log.append`. Never retried without its id and expectations."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._watchdog_s
-        headers = _headers(message)
-        while True:
-            try:
-                answer = await self._link.ask(message.subject, message.payload, APPEND_TIMEOUT_S, headers)
-            except (Unavailable, NoResponder) as error:
-                if loop.time() > deadline:
-                    raise Unavailable(f"{message.msg_id} was not acknowledged within {self._watchdog_s:g} s: {error}") from error
-                _log.warning("append not answered, repeating it", id=message.msg_id, error=str(error))
-                await self._pause(deadline - loop.time())
-                continue
-            seq = await self._settle(message, _PUB_ACK.decode(answer))
-            await self._hint(seq)
-            return seq
+        """Store `message`; see `Log.append`. It may be repeated, because its id and its expectations let it in only once."""
+        try:
+            answer = await self._link.insist(
+                message.subject,
+                message.payload,
+                timeout_s=APPEND_TIMEOUT_S,
+                watchdog_s=self._watchdog_s,
+                headers=_headers(message),
+                before=self.check.before_append,
+            )
+        except Unavailable as error:
+            raise Unavailable(f"{message.msg_id} was not acknowledged: {error}") from error
+        seq = await self._settle(message, _PUB_ACK.decode(answer))
+        self.check.saw(seq)
+        await self._hint(seq)
+        return seq
 
     async def _hint(self, seq: int) -> None:
         """Tell those who read without a consumer; who does not hear it looks again soon anyway."""
         if self._hints:
             with contextlib.suppress(errors.Error):
                 await self._link.client.publish(HINT, b"%d" % seq)
-
-    async def _pause(self, longest_s: float) -> None:
-        """Wait for the connection to come back, and a little in any case."""
-        await asyncio.sleep(APPEND_PAUSE_S)
-        try:
-            async with asyncio.timeout(longest_s):
-                await self._link.connected.wait()
-        except TimeoutError:
-            return
 
     async def _settle(self, message: Append, ack: PubAck) -> int:
         """The sequence of an acknowledged append, also of one whose first acknowledgement was lost."""
@@ -112,7 +100,7 @@ class JetStreamLog:
 
     def read(self, after: int) -> Reader:
         """Batches from `after` + 1 on; see `Log.read`."""
-        return Reader(self._link, after)
+        return Reader(self._link, self.check, after)
 
     async def last_seq(self) -> int:
         """The last sequence, from the leader."""

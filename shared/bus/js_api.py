@@ -11,6 +11,7 @@ from shared.bus.ports import BusError, LogInfo, Stored
 from shared.protocol.ids import STREAM
 
 API_TIMEOUT_S: Final = 5.0
+API_WATCHDOG_S: Final = 60.0
 STREAM_NOT_FOUND: Final = 10059
 NO_MESSAGE: Final = 10037
 WRONG_LAST_SEQUENCE: Final = 10071
@@ -81,21 +82,24 @@ class ApiFailure(BusError):
         self.err_code = error.err_code
 
 
-async def call(link: Link, name: str, request: object, answer: type[T], timeout_s: float = API_TIMEOUT_S) -> T:
-    """Ask the stream's API for `<name>`; raises `ApiFailure`, `NoResponder` (no JetStream yet) or `Unavailable`."""
+async def call(link: Link, name: str, request: object, answer: type[T], *, watchdog_s: float = API_WATCHDOG_S) -> T:
+    """Ask the stream's API for `<name>`, again while a server is restarting.
+
+    Raises `ApiFailure`, or `Unavailable` after `watchdog_s`. Only for requests that may be received twice.
+    """
     subject = f"{link.api}.{name}"
     payload = b"" if request is None else msgspec.json.encode(request)
-    found = await link.ask(subject, payload, timeout_s)
+    found = await link.insist(subject, payload, timeout_s=API_TIMEOUT_S, watchdog_s=watchdog_s)
     failure = _FAILURE.decode(found).error
     if failure is not None:
         raise ApiFailure(subject, failure)
     return msgspec.json.decode(found, type=answer)
 
 
-async def stream_info(link: Link) -> StreamInfo | None:
+async def stream_info(link: Link, *, watchdog_s: float = API_WATCHDOG_S) -> StreamInfo | None:
     """Configuration and state of the stream, None if there is none."""
     try:
-        return await call(link, f"STREAM.INFO.{STREAM}", None, StreamInfo)
+        return await call(link, f"STREAM.INFO.{STREAM}", None, StreamInfo, watchdog_s=watchdog_s)
     except ApiFailure as failure:
         if failure.err_code == STREAM_NOT_FOUND:
             return None

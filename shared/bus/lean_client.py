@@ -1,9 +1,8 @@
 """nats-py's client with a shorter way for what comes often: answers to appends, and deliveries of the log.
 
-nats-py gives each message a parsed header dict, a `Msg`, a place in a queue and a turn of its subscription's task, and reads
-the socket into a buffer of 256 KiB that the allocator maps anew each time. Measured per delivered event of 1.4 KB: 220 µs
-of CPU with it, 130 µs without (five processes of a desk on two cores, one event at a time). Connecting, reconnecting and
-everything else stays nats-py's.
+nats-py gives each message a parsed header dict, a `Msg`, a place in a queue and a turn of its subscription's task (measured for
+an event of 1.4 KB: 16 µs and a turn of the loop; here 4 µs), and asyncio reads the socket into a buffer of 256 KiB, which the
+allocator maps anew each time (53 µs; with 64 KiB 12 µs). Connecting, reconnecting and everything else stays nats-py's.
 """
 
 from collections.abc import Callable
@@ -30,6 +29,8 @@ class _LeanTransport(TcpTransport):
     """A connection read in pieces that the allocator does not have to map."""
 
     async def connect(self, uri: ParseResult, buffer_size: int, connect_timeout: int) -> None:
+        if self._io_writer is not None:
+            self._io_writer.close()  # nats-py leaves open one whose greeting never came
         await super().connect(uri, buffer_size, connect_timeout)
         transport: Any = self._io_writer.transport if self._io_writer else None
         if hasattr(transport, "max_size"):  # asyncio's own; other event loops have none
@@ -66,6 +67,11 @@ class LeanClient(Client):
         subscription = self._subs.get(sid)
         if subscription is not None:
             await subscription.unsubscribe()
+
+    def drop_unsent(self) -> None:
+        """Forget what was published and not yet written to the socket; else it would be sent to the next server."""
+        self._pending.clear()
+        self._pending_data_size = 0
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
         direct = self._direct.get(sid)

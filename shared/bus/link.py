@@ -6,7 +6,7 @@ took with it, and after a `flush` that timed out the late pong ends nats-py's re
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -22,6 +22,7 @@ CONNECT_WAIT_S: Final = 10.0
 PROBE_PAUSE_S: Final = 0.02
 PROBE_TIMEOUT_S: Final = 1.0
 RECONNECT_PAUSE_S: Final = 0.2
+RETRY_PAUSE_S: Final = 0.1
 PING_INTERVAL_S: Final = 5
 NO_RESPONDERS: Final = b"503"
 
@@ -53,6 +54,8 @@ class Link:
         self.api = user.api if user else API
         self.client = LeanClient()
         self.connected = asyncio.Event()
+        self.epoch = 0
+        """How often the connection came back; it may be another server that answers then."""
         self._began = False
         self._said: Exception | None = None
         self._inbox = ""
@@ -125,6 +128,42 @@ class Link:
             raise NoResponder(f"nobody answers on {subject}")
         return found
 
+    async def insist(
+        self,
+        subject: str,
+        payload: bytes,
+        *,
+        timeout_s: float,
+        watchdog_s: float,
+        headers: dict[str, str] | None = None,
+        before: Callable[[], Awaitable[None]] | None = None,
+    ) -> bytes:
+        """Ask again and again, `timeout_s` each, until there is an answer: for what may be received twice.
+
+        `before` runs before each attempt. Raises `Unavailable` when there is none for `watchdog_s`.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + watchdog_s
+        while True:
+            try:
+                if before is not None:
+                    await before()
+                return await self.ask(subject, payload, timeout_s, headers)
+            except (Unavailable, NoResponder) as error:
+                if loop.time() > deadline:
+                    raise Unavailable(f"{error}, for {watchdog_s:g} s") from error
+                _log.warning("not answered, asking again", subject=subject, error=str(error))
+                await self._pause(deadline - loop.time())
+
+    async def _pause(self, longest_s: float) -> None:
+        """Wait for the connection to come back, and a little in any case."""
+        await asyncio.sleep(RETRY_PAUSE_S)
+        try:
+            async with asyncio.timeout(longest_s):
+                await self.connected.wait()
+        except TimeoutError:
+            return
+
     async def tell(self, subject: str, payload: bytes = b"") -> None:
         """Publish a request whose answer is not waited for; JetStream's API ignores one that wants none."""
         await self.client.publish(subject, payload, reply=f"{self._inbox}.unread")
@@ -154,12 +193,14 @@ class Link:
     async def _on_lost(self) -> None:
         """The answers of open questions will never come: end them now, so that they are asked again early."""
         self.connected.clear()
+        self.client.drop_unsent()
         for answer in list(self._open.values()):
             _fail(answer, "the connection to the server broke")
         self._tell()
 
     async def _on_regained(self) -> None:
         _log.info("connection to the server is back")
+        self.epoch += 1
         self.connected.set()
         self._tell()
 

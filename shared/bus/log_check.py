@@ -1,30 +1,47 @@
 """What must still be true of the log whenever a reader starts or comes back: JetStream does not prove its own completeness."""
 
-from shared.bus.js_api import Lookup, StreamInfo, leader, stream_info
+from shared.bus.js_api import Lookup, StreamInfo, stream_info
 from shared.bus.link import Link
 from shared.bus.ports import LogBroken, Stored
 from shared.protocol.ids import STREAM
 
 
 class LogCheck:
-    """Remembers which stream was read."""
+    """Remembers which stream this process works with, and up to where it saw it; one for each connection."""
 
-    def __init__(self, link: Link, lookup: Lookup | None = None) -> None:
-        """Ask over `link`; `lookup` finds a message by sequence, by default from the stream's leader."""
-        self._link = link
-        self._lookup = lookup or leader(link)
+    def __init__(self, link: Link, lookup: Lookup) -> None:
+        """Ask over `link`; `lookup` finds a message by its sequence."""
+        self._link, self._lookup = link, lookup
         self._created: str | None = None
+        self._seen = 0
+        self._epoch = -1
 
-    async def run(self, cursor: int, last: Stored | None) -> None:
+    def saw(self, seq: int) -> None:
+        """The log is at least this long."""
+        self._seen = max(self._seen, seq)
+
+    async def before_append(self) -> None:
+        """Check once for each time that the connection came back: nothing may be appended to a foreign or shortened log.
+
+        Asks only once; the append that it belongs to is repeated.
+        """
+        if self._epoch != self._link.epoch:
+            epoch = self._link.epoch
+            self._check_state(await stream_info(self._link, watchdog_s=0.0), self._seen)
+            self._epoch = epoch
+
+    async def before_reading(self, cursor: int, last: Stored | None) -> None:
         """Raise `LogBroken` unless it is the same stream, nothing deleted, not shorter than `cursor`, holding `last`."""
-        info = await stream_info(self._link)
-        if info is None:
-            raise LogBroken(f"there is no stream {STREAM}: it was never made, or it was removed")
-        self._check_state(info, cursor)
+        epoch = self._link.epoch
+        self._check_state(await stream_info(self._link), cursor)
         if last is not None and await self._lookup({"seq": last.seq}) != last:
             raise LogBroken(f"sequence {last.seq} is not the message that was read there: the log was replaced")
+        self.saw(cursor)
+        self._epoch = epoch
 
-    def _check_state(self, info: StreamInfo, cursor: int) -> None:
+    def _check_state(self, info: StreamInfo | None, cursor: int) -> None:
+        if info is None:
+            raise LogBroken(f"there is no stream {STREAM}: it was never made, or it was removed")
         if self._created not in {None, info.created}:
             raise LogBroken(f"the stream {STREAM} made at {self._created} was replaced by one made at {info.created}")
         self._created = info.created

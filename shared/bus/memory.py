@@ -5,6 +5,7 @@ from typing import Final
 
 from shared.bus.answers import answer
 from shared.bus.ports import Append, Conflict, Handler, IdReused, LogInfo, NoResponder, Stored, Unavailable
+from shared.bus.waiting import BatchReading, Waiters
 
 READ_BATCH: Final = 1000
 
@@ -16,31 +17,36 @@ def under(filter_subject: str, subject: str) -> bool:
     return subject == filter_subject
 
 
-class MemoryReader:
-    """Batches of a `MemoryLog` from a cursor on."""
+class MemoryReader(BatchReading):
+    """A cursor in a `MemoryLog`."""
 
     def __init__(self, log: "MemoryLog", after: int) -> None:
         """Read from `after` + 1 on."""
-        self._log, self._cursor, self._closed = log, after, False
+        super().__init__()
+        self._log, self._cursor = log, after
+        self._waiters = Waiters()
+        log.readers.append(self)
 
-    def __aiter__(self) -> "MemoryReader":
-        """Itself."""
-        return self
-
-    async def __anext__(self) -> list[Stored]:
+    def take(self) -> list[Stored]:
         """Everything behind the cursor, at most `READ_BATCH` messages."""
-        while not self._closed:
-            batch = self._log.stored[self._cursor : self._cursor + READ_BATCH]
-            if batch:
-                self._cursor += len(batch)
-                return batch
-            await self._log.changed()
-        raise StopAsyncIteration
+        batch = self._log.stored[self._cursor : self._cursor + READ_BATCH]
+        self._cursor += len(batch)
+        return batch
+
+    async def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for an append or `notify`; False after `timeout_s`."""
+        return await self._waiters.wait(timeout_s)
+
+    def notify(self) -> None:
+        """End every pending wait."""
+        self._waiters.notify()
 
     async def aclose(self) -> None:
         """End it, and a wait for the next batch too."""
-        self._closed = True
-        self._log.wake()
+        self.closed = True
+        if self in self._log.readers:
+            self._log.readers.remove(self)
+        self.notify()
 
 
 class MemoryLog:
@@ -51,7 +57,7 @@ class MemoryLog:
         self.stored: list[Stored] = []
         self._ids: dict[str, int] = {}
         self._last: dict[str, int] = {}
-        self._waiters: list[asyncio.Future[None]] = []
+        self.readers: list[MemoryReader] = []
 
     async def append(self, message: Append) -> int:
         """Store `message`; see `Log.append`. Yields once, so that concurrent writers take turns as over a network."""
@@ -95,6 +101,11 @@ class MemoryLog:
         """Batches from `after` + 1 on, then live."""
         return MemoryReader(self, after)
 
+    def wake(self) -> None:
+        """Let every reader look again."""
+        for reader in self.readers:
+            reader.notify()
+
     async def last_seq(self) -> int:
         """The last sequence."""
         return len(self.stored)
@@ -110,19 +121,6 @@ class MemoryLog:
     async def info(self) -> LogInfo:
         """The state of the log."""
         return LogInfo(1 if self.stored else 0, len(self.stored), 0, "memory")
-
-    async def changed(self) -> None:
-        """Wait for the next append, or for `wake`."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters.append(waiter)
-        await waiter
-
-    def wake(self) -> None:
-        """Let everyone who waits look again."""
-        waiters, self._waiters = self._waiters, []
-        for waiter in waiters:
-            if not waiter.done():
-                waiter.set_result(None)
 
 
 class MemoryRpc:

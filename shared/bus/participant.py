@@ -69,7 +69,7 @@ class Participant(Follower[S]):
         async with self._lock:
             if self._stopping:
                 raise Stopping(f"{draft.id} is not appended: this process is ending")
-            self._fold_inbox()
+            self._fold_arrived()
             writer = self._prefixes.of(draft.author, draft.book)
             written = writer.ids.get(draft.id)
             if written is not None:
@@ -91,11 +91,11 @@ class Participant(Follower[S]):
 
     async def _fold_own(self, stored: Stored, writer: Prefix) -> Event:
         """Apply what was appended: now if it is next, else when the reader has delivered all before it."""
-        self._fold_inbox()
+        self._fold_arrived()
         event = None
         if stored.seq == self.cursor + 1:
             event = self._fold(stored, own=True)
-            self._inbox.notify()
+            self._notify()
         await self.fold_to(stored.seq)
         written = writer.ids.get(stored.msg_id)
         if written is None or written.seq != stored.seq:

@@ -81,14 +81,32 @@ class LogInfo(msgspec.Struct, frozen=True):
 
 
 class Reading(Protocol):
-    """Batches of stored messages, in order, without end; cancelling a wait for the next one loses nothing."""
+    """A cursor in the log that moves on as messages are taken, without end.
+
+    An `async for` over it gives batches, each of at least one message; cancelling its wait loses nothing.
+    """
+
+    def take(self) -> list[Stored]:
+        """What has arrived since the last call, in order, maybe nothing; bounded, so take again until it is empty.
+
+        Raises what broke the reading, after everything before it was taken.
+        """
+        ...
+
+    async def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for more to `take`, or for `notify`; False after `timeout_s`. Only after a `take` that gave nothing."""
+        ...
+
+    def notify(self) -> None:
+        """End every pending `wait`."""
+        ...
 
     def __aiter__(self) -> "Reading":
         """Itself."""
         ...
 
     async def __anext__(self) -> list[Stored]:
-        """Everything that arrived since the last call, at least one message."""
+        """Take, waiting for at least one message."""
         ...
 
     async def aclose(self) -> None:

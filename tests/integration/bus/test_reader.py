@@ -120,16 +120,21 @@ async def test_a_closed_reader_leaves_no_consumer(connection: Connection) -> Non
     await eventually(none_left)
 
 
-async def test_a_stream_that_was_replaced_breaks_the_reader(connection: Connection) -> None:
-    reading = connection.log.read(0)
+async def test_a_stream_that_was_replaced_breaks_the_reader(nats: NatsServer, connection: Connection, proxy: Proxy) -> None:
+    client = await connect(proxy.url, "reader")
+    reading = client.log.read(0)
     await append(connection, 1, 2)
     await take(reading, 2)
+    await proxy.stop()
     await remove_stream(connection)
     await ensure_stream(connection)
     await append(connection, 1, 3)
+    back = await Proxy(proxy.target_port).start(proxy.port)
     with pytest.raises(LogBroken, match="was replaced by one made at"):
         await take(reading, 1)
     await reading.aclose()
+    await client.close()
+    await back.stop()
 
 
 async def test_a_stream_that_was_removed_breaks_the_reader(connection: Connection) -> None:
@@ -150,8 +155,8 @@ async def test_a_log_that_ends_before_the_cursor_is_not_read(connection: Connect
     await reading.aclose()
 
 
-async def test_a_log_with_a_hole_is_not_read(connection: Connection) -> None:
-    await remove_stream(connection)
+async def test_a_log_with_a_hole_is_not_read(bare: Connection) -> None:
+    connection = bare
     await call(connection.link, "STREAM.CREATE.EV", {**CONFIG, "deny_delete": False}, dict[str, object])
     await append(connection, 1, 5)
     await call(connection.link, "STREAM.MSG.DELETE.EV", {"seq": 3}, dict[str, object])
@@ -162,9 +167,9 @@ async def test_a_log_with_a_hole_is_not_read(connection: Connection) -> None:
 
 
 async def test_a_hole_that_appears_while_reading_breaks_the_reader_behind_what_stands_before_it(
-    connection: Connection, proxy: Proxy
+    bare: Connection, proxy: Proxy
 ) -> None:
-    await remove_stream(connection)
+    connection = bare
     await call(connection.link, "STREAM.CREATE.EV", {**CONFIG, "deny_delete": False}, dict[str, object])
     client = await connect(proxy.url, "reader")
     reading = client.log.read(0)

@@ -11,7 +11,7 @@ from shared.bus.jetstream import Connection, check_server, connect, ensure_strea
 from shared.bus.js_api import API_TIMEOUT_S, call, stream_info
 from shared.bus.ports import LogBroken, Refused, Unavailable
 from shared.bus.stream import CONFIG
-from tests.integration.bus.servers import NatsServer, connected, remove_stream
+from tests.integration.bus.servers import NatsServer, connected
 
 MakeServer = Callable[..., NatsServer]
 
@@ -113,26 +113,22 @@ async def test_the_stream_is_made_once_and_as_wanted(connection: Connection) -> 
         ("max_msg_size", -1),
     ],
 )
-async def test_a_stream_configured_otherwise_is_refused_naming_the_field(
-    connection: Connection, field: str, value: object
-) -> None:
-    await remove_stream(connection)
+async def test_a_stream_configured_otherwise_is_refused_naming_the_field(bare: Connection, field: str, value: object) -> None:
     config = {**CONFIG, field: value}
     if field == "allow_rollup_hdrs":
         config["deny_purge"] = False  # the server refuses both
     if field == "persist_mode":
         del config["deny_delete"], config["deny_purge"]
-    await call(connection.link, "STREAM.CREATE.EV", config, dict[str, object])
+    await call(bare.link, "STREAM.CREATE.EV", config, dict[str, object])
     with pytest.raises(Refused, match=f"{field} is "):
-        await ensure_stream(connection)
+        await ensure_stream(bare)
 
 
-async def test_a_missing_stream_is_said_and_not_made_by_a_reader(connection: Connection) -> None:
-    await remove_stream(connection)
+async def test_a_missing_stream_is_said_and_not_made_by_a_reader(bare: Connection) -> None:
     with pytest.raises(LogBroken, match="there is no stream EV"):
-        await connection.log.last_seq()
-    reading = connection.log.read(0)
+        await bare.log.last_seq()
+    reading = bare.log.read(0)
     with pytest.raises(LogBroken, match="there is no stream EV"):
         await anext(reading)
     await reading.aclose()
-    assert await stream_info(connection.link) is None
+    assert await stream_info(bare.link) is None

@@ -8,7 +8,6 @@ import sys
 import textwrap
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ from shared.bus.jetstream import Connection, ensure_stream
 from shared.bus.ports import Append, NoResponder
 from shared.protocol.envelope import Draft, seal
 from shared.protocol.events import StateHashed
-from tests.integration.bus.servers import NatsServer, connected, eventually, remove_stream
+from tests.integration.bus.servers import NatsServer, connected, eventually, process_state
 
 BOUND_S = 30.0
 AT = "2022-10-03T14:30:00.000000Z"
@@ -145,8 +144,7 @@ async def test_a_broken_log_ends_the_service_with_1_naming_the_sequence(connecti
     assert "gate: LogBroken: sequence 1" in stderr.splitlines()[-1]
 
 
-async def test_a_removed_log_ends_the_service_with_1(connection: Connection, start: Start) -> None:
-    await remove_stream(connection)
+async def test_an_absent_log_ends_the_service_with_1(start: Start) -> None:
     code, _, stderr = await ended(await start())
     assert code == 1
     assert "LogBroken: there is no stream EV" in stderr.splitlines()[-1]
@@ -187,18 +185,9 @@ time.sleep(1000)
     await process.wait()
 
     async def gone() -> bool:
-        return not runs(pid)
+        return process_state(pid) in {"", "Z"}
 
     await eventually(gone)
-
-
-def runs(pid: int) -> bool:
-    """Whether a process runs; one that only waits to be reaped does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 @pytest.mark.long

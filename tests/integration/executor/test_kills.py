@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.bus.jetstream import Connection, ensure_stream
+from shared.bus.jetstream import Connection, connect, ensure_stream
 from tests.integration.bus.servers import NatsServer, remove_stream
 from tests.integration.executor.process import ExecutorProcess
 from tests.integration.executor.rest import NEXT_RUN, ROWS, RUN, Rest, facts
@@ -60,10 +60,11 @@ async def kill_again_and_again(connection: Connection, executor: ExecutorProcess
             executor.start()
 
 
-async def played(connection: Connection, url: str, folder: Path, share: float) -> set[tuple[str, str, bytes]]:
+async def played(admin: Connection, url: str, folder: Path, share: float) -> set[tuple[str, str, bytes]]:
     """The facts of a whole run on a fresh log and simulator, with a kill after a share of the executor's events."""
-    await remove_stream(connection)
-    await ensure_stream(connection)
+    await remove_stream(admin)
+    await ensure_stream(admin)
+    connection = await connect(url, "rest")  # a client that worked with the removed stream works with no other
     broker = Simulator(folder, ROWS).start()
     executor = ExecutorProcess(url, folder, broker.folder / "port")
     rest = Rest(connection, broker.client("desk"), SCRIPT, "eq", "mo")
@@ -79,6 +80,7 @@ async def played(connection: Connection, url: str, folder: Path, share: float) -
         executor.kill()
         await rest.close()
         rest.client.close()
+        await connection.close()
         broker.end(signal.SIGKILL)
 
 

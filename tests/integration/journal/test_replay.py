@@ -131,11 +131,11 @@ class BreakingLog(MemoryLog):
 class BreakingReader(MemoryReader):
     """Ends with an error at 1,500."""
 
-    async def __anext__(self) -> list[Stored]:
+    def take(self) -> list[Stored]:
         """The next batch."""
         if self._cursor >= 1000:
             raise LogBroken("sequences 1001 to 1500 are missing from the log")
-        return await super().__anext__()
+        return super().take()
 
 
 async def test_a_replay_that_fails_leaves_the_old_database_whole(desk: DeskLog, database: Path):

@@ -2,9 +2,11 @@
 
 import pytest
 
+from services.gate.market import SessionView
+from shared.protocol.instants import parse
 from shared.protocol.money import Exact
 from shared.protocol.reasons import Rule
-from tests.unit.gate.given import RUN, book, judged, market, order, policy, quote, rules_of, working
+from tests.unit.gate.given import OPEN, RUN, book, judged, market, order, policy, quote, rules_of, working
 
 
 def test_sells_come_first_and_each_side_keeps_the_proposals_order() -> None:
@@ -83,6 +85,43 @@ def test_exposure_follows_the_batch() -> None:
     assert [rules_of(decision) for decision in decisions] == [(), (), (Rule.GROSS_EXPOSURE,)]
 
 
+@pytest.mark.parametrize(
+    ("limit", "approved"),
+    [
+        # 20 of AAA at the larger of limit and reference, then 60 × 50 of BBB under a limit of 5000
+        ("98", True),
+        ("100", True),
+        ("100.01", False),
+    ],
+)
+def test_what_the_batch_buys_is_exposed_at_the_larger_of_limit_and_reference(limit: str, approved: bool) -> None:
+    rules = policy(max_gross_pct=Exact(50), max_position_pct=Exact(100))
+    first, second = judged(order("BUY", "20", limit), order("BUY", "60", "50", "BBB"), rules=rules).decisions
+
+    assert (first.approved, second.approved) == (True, approved)
+
+
+@pytest.mark.parametrize(
+    ("filled", "limit", "last", "bought"),
+    [
+        ("4", "101", "100", 43),  # 6 left at 101: (5000 − 606) / 100
+        ("4", "99", "100", 44),  # 6 left at the reference of 100
+        ("4", "101", None, 43),  # without a reference its limit counts
+        ("10", "101", "100", 50),
+    ],
+)
+def test_what_working_buys_may_still_buy_is_exposed(filled: str, limit: str, last: str | None, bought: int) -> None:
+    rules = policy(max_gross_pct=Exact(50), max_position_pct=Exact(100))
+    seen = market(rules, quote("AAA", last), quote("BBB", "100"))
+    on = book("10000", working("BUY", "10", limit, filled=filled))
+    most, more = (
+        judged(order("BUY", str(shares), "100", "BBB"), rules=rules, on=on, seen=seen).decisions[0]
+        for shares in (bought, bought + 1)
+    )
+
+    assert (most.approved, rules_of(more)) == (True, (Rule.GROSS_EXPOSURE,))
+
+
 def test_each_approval_uses_one_order_of_the_month_and_the_day() -> None:
     on = book(used_month=8, used_day=1)
     rules = policy(max_orders_per_day=4)
@@ -155,6 +194,16 @@ def test_a_batch_may_have_none_and_99_orders(count: int) -> None:
     result = judged(*(order("BUY", "1", f"{98 + index / 100}") for index in range(count)), rules=rules, on=book("100000"))
 
     assert [decision.order for decision in result.decisions] == [f"{RUN}-{index}" for index in range(1, count + 1)]
+
+
+def test_the_first_of_several_closes_counts() -> None:
+    rules = policy()
+    sessions = {**OPEN, "ASX": SessionView(True, parse("2022-10-03T15:00:00.000000Z"))}
+    batch = (order(), order(quantity="10", symbol="BHP", limit="40", currency="AUD"))
+    close = judged(*batch, rules=rules, seen=market(rules, sessions=sessions)).first_close()
+
+    assert close is not None
+    assert close.isoformat() == "2022-10-03T15:00:00+00:00"
 
 
 def test_the_first_close_is_that_of_the_approved_orders_exchanges() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from services.gate.decisions import decide
+from services.gate.decisions import decide, valid_until
 from services.gate.rules import RULES_VERSION
 from shared.ledger.hashing import state_hash
 from shared.ledger.owed import Owed
@@ -19,6 +19,7 @@ from shared.protocol.events import (
     StateHashed,
     Verdict,
 )
+from shared.protocol.instants import parse
 from shared.protocol.market import ProposedOrder, Side
 from shared.protocol.money import Exact
 from shared.protocol.reasons import Rule, RunStatus
@@ -194,15 +195,23 @@ def test_a_proposal_is_judged_on_the_evidence_taken_for_it_alone() -> None:
 @pytest.mark.parametrize(
     ("closes_at", "until"),
     [
-        (CLOSE, "2022-10-03T14:35:00.000000Z"),
-        ("2022-10-03T14:45:00.000000Z", "2022-10-03T14:35:00.000000Z"),
+        (None, "14:35:00.000000"),
+        ("14:36:00.000001", "14:35:00.000000"),
+        ("14:36:00.000000", "14:35:00.000000"),
+        ("14:35:59.999999", "14:34:59.999999"),
     ],
 )
-def test_a_verdict_is_valid_for_300_s(closes_at: str, until: str) -> None:
-    data = Walk().proposed(buy(), closes_at=closes_at).decided().data
+def test_a_verdict_is_valid_for_300_s_and_never_in_the_last_minute_before_the_close(closes_at: str | None, until: str) -> None:
+    close = None if closes_at is None else parse(f"2022-10-03T{closes_at}Z")
+
+    assert valid_until(parse(SLOT), close) == f"2022-10-03T{until}Z"
+
+
+def test_a_verdict_says_until_when_it_is_valid() -> None:
+    data = Walk().proposed(buy()).decided().data
 
     assert isinstance(data, Verdict)
-    assert data.valid_until == until
+    assert data.valid_until == "2022-10-03T14:35:00.000000Z"
 
 
 def test_an_empty_proposal_gets_a_verdict_without_decisions() -> None:
