@@ -6,6 +6,7 @@ import json
 import pytest
 
 from shared.bus.agent_log import connect_sources
+from shared.bus.jetstream import JetStreamLog
 from shared.bus.keys import Key
 from shared.bus.ports import Append, Reading, Stored
 from shared.bus.rights import (
@@ -206,6 +207,29 @@ async def test_sources_write_each_over_its_own_connection_and_read_without_consu
         found += await read_up_to(reading, live)
         assert [stored.seq for stored in found] == list(range(start + 1, live + 1))
         assert await gate.log.get(live) == found[-1]
+        await reading.aclose()
+    finally:
+        await agent.close()
+
+
+@pytest.mark.parametrize("hint", [None, b"99999999999999999", b"-1", b"x" * 1000, b""])
+async def test_a_source_reads_on_without_a_hint_and_a_wrong_one_changes_nothing(
+    desk: Desk, server: AccountServer, hint: bytes | None
+) -> None:
+    gate = await desk.connect("gate")
+    silent = JetStreamLog(gate.link, hints=False)
+    agent = await connect_sources(server.url, {"b1": server.keys["agent/b1"]})
+    try:
+        start = await agent.log.last_seq()
+        reading = agent.log.read(start)
+        assert reading.take() == []
+        await reading.wait(0.05)
+        if hint is not None:
+            await gate.link.client.publish(HINT, hint)
+        last = await silent.last_under("ev.gate.>")
+        seq = last.seq if last else 0
+        at = await silent.append(Append("ev.gate.work.X", f"gate:{seq}", b"{}", "ev.gate.>", seq))
+        assert [stored.seq for stored in await read_up_to(reading, at)] == list(range(start + 1, at + 1))
         await reading.aclose()
     finally:
         await agent.close()
