@@ -1,4 +1,4 @@
-"""Write docs/events.md, reasons.md, rules.md and schemas/ from the code; with `--check` change nothing and name what is stale.
+"""Write docs/events.md, reasons.md, rights.md, rules.md and schemas/ from the code; with `--check` only name what is stale.
 
 Exit 0 when all is written or up to date, 1 with `--check` when a file is stale. The output depends on the code alone.
 """
@@ -30,6 +30,7 @@ ORDER: Final = "the order"
 REQUEST: Final = "the request id of whoever asked"
 ABOUT: Final = {
     "ClockAdvanced": DESK_TIME,
+    "KeysAdopted": f"`_desk`; of a rotation {REQUEST}",
     "PolicyAdopted": "`_desk`",
     "BookOpened": "the book",
     "CashDeposited": "the book",
@@ -157,6 +158,31 @@ def rules_page() -> str:
     return _page(lines)
 
 
+def rights_page() -> str:
+    """Who may do what on the server."""
+    from shared.bus.rights import AGENT, CALLERS, owner_of, provisioner_rights, rights_of
+    from shared.protocol.ids import AUTHORS
+
+    lines = [
+        "# Rights",
+        "",
+        NOTE,
+        "",
+        "The server's configuration is made from the same table (`shared/bus/rights.py`). Every author has an account of its",
+        "own; sources share one and have a user each. What is not listed is refused.",
+        "",
+        "| user | account | may publish | may subscribe | may answer requests |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    rows = [rights_of(author, "<book>" if author == AGENT else "") for author in AUTHORS]
+    for row in (*rows, provisioner_rights()):
+        published, heard = (", ".join(f"`{name}`" for name in names) for names in (row.publish, row.subscribe))
+        lines.append(_row(f"`{row.user}`", row.account, published, heard, "yes" if row.answers else "no"))
+    lines += ["", "## Requests", "", "| subject | answered by | asked by |", "| --- | --- | --- |"]
+    lines += [_row(f"`{subject}`", owner_of(subject), ", ".join(callers)) for subject, callers in CALLERS.items()]
+    return _page(lines)
+
+
 def _first_line(kind: type) -> str:
     """The first line of a docstring."""
     return (kind.__doc__ or "").strip().partition("\n")[0]
@@ -179,7 +205,12 @@ def schema_page(name: str) -> str:
 
 def pages() -> dict[str, Callable[[], str]]:
     """The files by name and what writes them."""
-    written: dict[str, Callable[[], str]] = {"events.md": events_page, "reasons.md": reasons_page, "rules.md": rules_page}
+    written: dict[str, Callable[[], str]] = {
+        "events.md": events_page,
+        "reasons.md": reasons_page,
+        "rights.md": rights_page,
+        "rules.md": rules_page,
+    }
     return written | {f"{SCHEMAS}/{name}.json": partial(schema_page, name) for name in events.EVENT_TYPES}
 
 

@@ -25,6 +25,8 @@ app = typer.Typer(
 )
 gate = typer.Typer(help="The gate as a calculator.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(gate, name="gate")
+keys = typer.Typer(help="The keys that sign events and open the log.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(keys, name="keys")
 
 DirOption = Annotated[Path, typer.Option("--dir", envvar="PROPDESK_DIR", help="The data directory.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
@@ -131,6 +133,40 @@ def cancel(
     from services.desk.operate import cancel as cancel_order
 
     cancel_order(Layout(directory), order, reason, request, as_json=as_json)
+
+
+@keys.command("init")
+def keys_init(
+    book: Annotated[list[str] | None, typer.Option(metavar="BOOK", help="A book whose source gets a key; repeatable.")] = None,
+    directory: DirOption = Path(DEFAULT_DIR),
+    as_json: JsonOption = False,
+) -> None:
+    """Make the keys that are missing; a run does so too."""
+    from services.desk.keys_command import DEFAULT_BOOKS, init
+
+    init(Layout(directory), book or DEFAULT_BOOKS, as_json=as_json)
+
+
+@keys.command("show")
+def keys_show(directory: DirOption = Path(DEFAULT_DIR), as_json: JsonOption = False) -> None:
+    """The public keys in force."""
+    from services.desk.keys_command import show
+
+    show(Layout(directory), as_json=as_json)
+
+
+@keys.command("rotate")
+def keys_rotate(
+    who: Annotated[str, typer.Argument(metavar="AUTHOR|BOOK", help="desk, gate, executor, journal, or a book.")],
+    reason: Annotated[str, typer.Option(help="Why; it stands in the log for ever.")],
+    request: Annotated[str | None, typer.Option(metavar="ID", help="Repeat a request with its id: it is one event.")] = None,
+    directory: DirOption = Path(DEFAULT_DIR),
+    as_json: JsonOption = False,
+) -> None:
+    """Put a new key in force; what the old one signs afterwards does not count."""
+    from services.desk.keys_command import rotate
+
+    rotate(Layout(directory), who, reason, request, as_json=as_json)
 
 
 @gate.command("check")

@@ -5,13 +5,15 @@ from typing import Annotated, Final
 
 import msgspec
 
+from services.desk.rotation import Rotation, RotationRefused
 from services.desk.steps import cancel_draft
 from services.desk.tally import DeskState
 from shared.bus.answers import error_document
+from shared.bus.keys import KeyFileError
 from shared.bus.participant import Participant
 from shared.ledger.fold import find_order
-from shared.protocol.envelope import EnvelopeError, canonical, clean_text, decode
-from shared.protocol.events import MAX_TEXT_CHARS, CancelOrdered
+from shared.protocol.envelope import Draft, EnvelopeError, canonical, clean_text, decode
+from shared.protocol.events import MAX_TEXT_CHARS, CancelOrdered, KeysAdopted
 from shared.protocol.ids import MAX_ORDER_ID_CHARS, event_id
 
 SUBJECT: Final = "rpc.desk.command"
@@ -27,6 +29,24 @@ class Cancel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     order: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ORDER_ID_CHARS)]
     reason: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT_CHARS)]
     request: Annotated[str, msgspec.Meta(pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_REQUEST_CHARS}}}$")]
+
+
+class Rotate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Put a new key of an author, or of a book's source, in force. `request` as in `Cancel`."""
+
+    command: Annotated[str, msgspec.Meta(pattern="^rotate$")]
+    who: Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,11}$")]
+    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT_CHARS)]
+    request: Annotated[str, msgspec.Meta(pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_REQUEST_CHARS}}}$")]
+
+
+Command = Cancel | Rotate
+
+
+class _Kind(msgspec.Struct):
+    """The field that says which command it is."""
+
+    command: str
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -45,41 +65,72 @@ class CommandRefused(Exception):
         self.code = code
 
 
-def read_command(payload: bytes) -> Cancel:
+def read_command(payload: bytes) -> Command:
     """Decode a request; raises `CommandRefused` that says what is accepted."""
     try:
-        command = decode(Cancel, payload)
+        rotates = decode(_Kind, payload).command == "rotate"
+        command: Command = decode(Rotate, payload) if rotates else decode(Cancel, payload)
     except EnvelopeError as error:
-        raise CommandRefused("bad_request", f"{error}; send command (cancel), order, reason and request") from error
+        accepted = "send command (cancel with order, rotate with who), reason and request"
+        raise CommandRefused("bad_request", f"{error}; {accepted}") from error
     reason = clean_text(command.reason, MAX_TEXT_CHARS).strip()
     if not reason:
         raise CommandRefused("bad_request", "a reason is needed")
     return msgspec.structs.replace(command, reason=reason)
 
 
-async def carry_out(participant: Participant[DeskState], command: Cancel) -> Done:
+async def carry_out(participant: Participant[DeskState], command: Command, rotation: Rotation | None = None) -> Done:
     """Append the command's event, unless it stands in the log already; raises `CommandRefused`, `BusError`."""
+    done = await _appended(participant, command, rotation)
+    if rotation is not None and isinstance(command, Rotate):
+        await rotation.settle(participant.state.ledger)
+    return done
+
+
+async def _appended(participant: Participant[DeskState], command: Command, rotation: Rotation | None) -> Done:
+    """The command's event."""
     for _ in range(MAX_ROUNDS):
         state = participant.state
         found = already_done(state, command)
         if found is not None:
             return found
-        _check_order(state, command.order)
-        event = await participant.append(cancel_draft(state.ledger, command.order, command.reason, command.request))
+        event = await participant.append(_draft(state, command, rotation))
         if event is not None:
             return Done(event.id, event.seq)
     raise CommandRefused("busy", f"the log moved {MAX_ROUNDS} times meanwhile: ask again")
 
 
-def already_done(state: DeskState, command: Cancel) -> Done | None:
+def _draft(state: DeskState, command: Command, rotation: Rotation | None) -> Draft:
+    """The command as an event; raises `CommandRefused`."""
+    if isinstance(command, Cancel):
+        _check_order(state, command.order)
+        return cancel_draft(state.ledger, command.order, command.reason, command.request)
+    if rotation is None:
+        raise CommandRefused("no_keys", "this desk has no keys")
+    try:
+        return rotation.draft(state.ledger, command.who, command.reason, command.request)
+    except RotationRefused as error:
+        raise CommandRefused(error.code, str(error)) from error
+    except (OSError, KeyFileError) as error:
+        raise CommandRefused("no_file", f"the new key cannot be written: {error}") from error
+
+
+def already_done(state: DeskState, command: Command) -> Done | None:
     """The event of a repeated request; raises `CommandRefused` if the request id was used for something else."""
     found = state.tally.requests.get(command.request)
     if found is None:
         return None
     seq, data = found
-    if data != CancelOrdered(command.order, command.reason):
+    if not _is_said(command, data):
         raise CommandRefused("request_reused", f"request {command.request} was another command (sequence {seq}): use a new id")
-    return Done(event_id("desk", "CancelOrdered", command.request), seq)
+    return Done(event_id("desk", type(data).__name__, command.request), seq)
+
+
+def _is_said(command: Command, data: CancelOrdered | KeysAdopted) -> bool:
+    """Whether an event is what the command asks for."""
+    if isinstance(command, Cancel):
+        return data == CancelOrdered(command.order, command.reason)
+    return isinstance(data, KeysAdopted) and data.reason == command.reason
 
 
 def _check_order(state: DeskState, order: str) -> None:
@@ -96,10 +147,10 @@ def _check_order(state: DeskState, order: str) -> None:
 class Commands:
     """Requests that wait until the desk's loop has a moment, at most `MAX_WAITING` of them."""
 
-    def __init__(self, participant: Participant[DeskState]) -> None:
+    def __init__(self, participant: Participant[DeskState], rotation: Rotation | None = None) -> None:
         """Carry out commands with the desk's own part in the log."""
-        self._participant = participant
-        self._waiting: list[tuple[Cancel, asyncio.Future[bytes]]] = []
+        self._participant, self._rotation = participant, rotation
+        self._waiting: list[tuple[Command, asyncio.Future[bytes]]] = []
         self._closed = False
 
     async def handle(self, payload: bytes) -> bytes:
@@ -120,7 +171,7 @@ class Commands:
         while self._waiting:
             command, answer = self._waiting.pop(0)
             try:
-                document = canonical(await carry_out(self._participant, command))
+                document = canonical(await carry_out(self._participant, command, self._rotation))
             except CommandRefused as error:
                 document = error_document(error.code, str(error))
             except BaseException:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from services.desk.completeness import check_log
+from services.desk.desk_keys import DeskKeys, books_with_keys
 from services.desk.errors import Interrupted, LogLost, RunFailed, UsageError
 from services.desk.layout import Layout
 from services.desk.lock import Lock, is_held
@@ -17,7 +18,7 @@ from shared.bus.jetstream import Connection, connect
 from shared.bus.ports import BusError, LogBroken, Refused
 
 Result = TypeVar("Result")
-Work = Callable[[Connection], Awaitable[Result]]
+Work = Callable[[Connection, DeskKeys], Awaitable[Result]]
 ROLE = "desk"
 CONNECT_WAIT_S = 10.0
 
@@ -54,7 +55,7 @@ def with_running(layout: Layout, work: Work[Result]) -> Result:
     if url is None:
         raise RunFailed(f"a desk is starting in {layout.root}: try again in a moment")
     try:
-        return asyncio.run(_connected(url, work))
+        return asyncio.run(_connected(url, DeskKeys.prepare(layout), work))
     except BusError as error:
         raise RunFailed(f"the desk in {layout.root} does not answer ({error}): try again") from error
 
@@ -62,12 +63,13 @@ def with_running(layout: Layout, work: Work[Result]) -> Result:
 async def _locked(layout: Layout, lock: Lock, work: Work[Result], bounds: Bounds) -> Result:
     """Start the server, work, and stop it, whatever happens."""
     layout.make()
-    supervisor = Supervisor(layout, lock, bounds)
+    keys = DeskKeys.prepare(layout, books_with_keys(layout))
+    supervisor = Supervisor(layout, lock, bounds, keys.users)
     loop = asyncio.get_running_loop()
 
-    async def checked(connection: Connection) -> Result:
+    async def checked(connection: Connection, desk_keys: DeskKeys) -> Result:
         await check_log(layout, connection.log)
-        return await work(connection)
+        return await work(connection, desk_keys)
 
     def end(interrupted: Interrupted) -> None:
         loop.call_soon_threadsafe(supervisor.fail, interrupted)
@@ -75,15 +77,15 @@ async def _locked(layout: Layout, lock: Lock, work: Work[Result], bounds: Bounds
     with SIGNALS.handing_to(end):
         try:
             await supervisor.start_server()
-            return await supervisor.first_of(_connected(supervisor.server.url, checked))
+            return await supervisor.first_of(_connected(supervisor.server.url, keys, checked))
         finally:
             await supervisor.stop()
 
 
-async def _connected(url: str, work: Work[Result]) -> Result:
+async def _connected(url: str, keys: DeskKeys, work: Work[Result]) -> Result:
     """Connect, work, and close."""
-    connection = await connect(url, ROLE, wait_s=CONNECT_WAIT_S)
+    connection = await connect(url, ROLE, user=keys.user(ROLE), wait_s=CONNECT_WAIT_S)
     try:
-        return await work(connection)
+        return await work(connection, keys)
     finally:
         await connection.close()

@@ -1,6 +1,7 @@
 """`propdesk explain`: one story of a run, an order or an execution, from the log itself."""
 
 from services.desk.console import show, show_json
+from services.desk.desk_keys import DeskKeys
 from services.desk.embedded import running_desk, with_log, with_running
 from services.desk.errors import UsageError
 from services.desk.layout import Layout
@@ -18,7 +19,7 @@ def explain(layout: Layout, name: str, *, as_json: bool) -> None:
     try:
         subject = read_subject(name)
 
-        async def work(connection: Connection) -> Explanation:
+        async def work(connection: Connection, _keys: DeskKeys) -> Explanation:
             return await explain_log(connection.log, subject)
 
         found = with_log(layout, work) if running_desk(layout) is None else with_running(layout, work)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from services.desk.errors import UsageError
+from shared.bus.rights import LOG
+from shared.protocol.ids import STREAM
 
 DEFAULT_DIR: Final = ".propdesk"
 MAX_OLD: Final = 10_000
@@ -40,6 +42,11 @@ class Layout:
         return self.broker / "port"
 
     @property
+    def keys(self) -> Path:
+        """Secret keys, one file each, for the owner alone."""
+        return self.root / "keys"
+
+    @property
     def logs(self) -> Path:
         """One log file per service."""
         return self.root / "logs"
@@ -62,7 +69,16 @@ class Layout:
     @property
     def has_log(self) -> bool:
         """Whether there is an event log to go on with."""
-        return (self.stream / "jetstream").is_dir()
+        return self._stream_of(LOG).is_dir()
+
+    @property
+    def has_unsigned_log(self) -> bool:
+        """Whether there is one of a version that had no keys."""
+        return self._stream_of("$G").is_dir()
+
+    def _stream_of(self, account: str) -> Path:
+        """Where the server keeps the stream of an account."""
+        return self.stream / "jetstream" / account / "streams" / STREAM
 
     @property
     def is_ours(self) -> bool:

@@ -5,20 +5,24 @@ import secrets
 
 import msgspec
 
-from services.desk.commands import SUBJECT, Cancel, CommandRefused, Done, carry_out, read_command
-from services.desk.console import show, show_json
-from services.desk.embedded import running_desk, with_log, with_running
-from services.desk.errors import DeskError, UsageError
+from services.desk.commands import SUBJECT, Cancel, Command, CommandRefused, Done, carry_out, read_command
+from services.desk.console import say, show, show_json
+from services.desk.desk_keys import DeskKeys
+from services.desk.embedded import Work, running_desk, with_log, with_running
+from services.desk.errors import DeskError, RunFailed, UsageError
 from services.desk.layout import Layout
+from services.desk.rotation import Rotation
 from services.desk.stack import DESK_NAME
 from services.desk.steps import AUTHOR
 from services.desk.tally import DeskState, apply
 from shared.bus.jetstream import Connection
+from shared.bus.keyring import Signer
 from shared.bus.logs import configure_logs
 from shared.bus.participant import Participant, instance_name
 from shared.protocol.envelope import canonical
 
 ANSWER_S = 30.0
+ASK_AGAIN = 2
 
 
 def cancel(layout: Layout, order: str, reason: str, request: str | None, *, as_json: bool) -> None:
@@ -27,7 +31,7 @@ def cancel(layout: Layout, order: str, reason: str, request: str | None, *, as_j
     try:
         payload = canonical(Cancel("cancel", order, reason, request or f"cli-{secrets.token_hex(8)}"))
         command = read_command(payload)
-        done = _ask(layout, payload) if running_desk(layout) is not None else with_log(layout, _Appending(command))
+        done = ask(layout, payload) if running_desk(layout) is not None else with_log(layout, Appending(command))
     except CommandRefused as error:
         raise UsageError(str(error)) from error
     if as_json:
@@ -36,13 +40,13 @@ def cancel(layout: Layout, order: str, reason: str, request: str | None, *, as_j
         show(f"{done.event} stands at sequence {done.seq}")
 
 
-def _ask(layout: Layout, payload: bytes) -> Done:
-    """Let the running desk do it."""
+def ask(layout: Layout, payload: bytes) -> Done:
+    """Let the running desk do it; raises `CommandRefused`, `DeskError`."""
 
-    async def work(connection: Connection) -> bytes:
+    async def work(connection: Connection, _keys: DeskKeys) -> bytes:
         return await connection.rpc.request(SUBJECT, payload, ANSWER_S)
 
-    answer = json.loads(with_running(layout, work))
+    answer = json.loads(_repeated(layout, work))
     if "error" in answer:
         raise CommandRefused(answer["error"]["code"], answer["error"]["message"])
     try:
@@ -51,25 +55,50 @@ def _ask(layout: Layout, payload: bytes) -> Done:
         raise DeskError(f"the desk's answer cannot be read: {error}") from error
 
 
-class _Appending:
+def _repeated(layout: Layout, work: Work[bytes]) -> bytes:
+    """Ask again when no answer came: it is one event however often, and the desk's own key may have been the one rotated."""
+    for _ in range(ASK_AGAIN):
+        try:
+            return with_running(layout, work)
+        except RunFailed as error:
+            say(f"{error}; asking again")
+    return with_running(layout, work)
+
+
+class Appending:
     """Append one command's event as the desk, which does not run."""
 
-    def __init__(self, command: Cancel) -> None:
+    def __init__(self, command: Command) -> None:
+        """Append this one."""
         self._command = command
 
-    async def __call__(self, connection: Connection) -> Done:
+    async def __call__(self, connection: Connection, keys: DeskKeys) -> Done:
         """Fold the whole log, then append."""
-        participant = Participant(
-            connection.log,
-            connection.rpc,
-            author=AUTHOR,
-            instance=instance_name(),
-            desk=DESK_NAME,
-            state=DeskState(),
-            apply=apply,
-        )
+        signer = keys.signer()
+        participant = participant_of(connection, keys, signer)
         try:
             await participant.start()
-            return await carry_out(participant, self._command)
+            rotation = Rotation(keys, signer, spread=nothing)
+            await rotation.settle(participant.state.ledger)
+            return await carry_out(participant, self._command, rotation)
         finally:
             await participant.close()
+
+
+def participant_of(connection: Connection, keys: DeskKeys, signer: Signer) -> Participant[DeskState]:
+    """The desk's part in a log; it is not started yet."""
+    return Participant(
+        connection.log,
+        connection.rpc,
+        author=AUTHOR,
+        instance=instance_name(),
+        desk=DESK_NAME,
+        state=DeskState(),
+        apply=apply,
+        keyring=keys.identity().keyring(),
+        signer=signer,
+    )
+
+
+async def nothing() -> None:
+    """The server of a single command ends with it; the next one reads its users anew."""

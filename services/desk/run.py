@@ -6,6 +6,7 @@ from typing import Protocol
 
 from services.desk.arguments import Prepared
 from services.desk.console import say
+from services.desk.desk_keys import DeskKeys
 from services.desk.errors import DeskError, Interrupted, LogLost, UsageError
 from services.desk.layout import Layout, put_aside, writing
 from services.desk.lock import Lock
@@ -75,6 +76,9 @@ def open_directory(layout: Layout, *, fresh: bool, bounds: Bounds) -> Lock:
         layout.root.mkdir(parents=True, exist_ok=True)
     try:
         lock = Lock.take(layout, bounds.orphans_s)
+        if layout.has_unsigned_log:
+            lock.release()
+            raise UsageError(f"{layout.root} holds a log of a version without keys: add --fresh to put it aside, or use --dir")
         layout.make()
     except DeskError:
         if created:
@@ -104,7 +108,8 @@ async def _supervised(job: Job, lock: Lock) -> None:
     """Run with children, and without any when it is over, however it ends."""
     from services.desk.trading import trade
 
-    supervisor = Supervisor(job.layout, lock, job.bounds)
+    keys = DeskKeys.prepare(job.layout, (book.book for book in job.prepared.plan.args.books))
+    supervisor = Supervisor(job.layout, lock, job.bounds, keys.users)
     loop = asyncio.get_running_loop()
 
     def end(interrupted: Interrupted) -> None:
@@ -112,6 +117,6 @@ async def _supervised(job: Job, lock: Lock) -> None:
 
     with SIGNALS.handing_to(end):
         try:
-            await trade(job, supervisor)
+            await trade(job, supervisor, keys)
         finally:
             await supervisor.stop()

@@ -4,7 +4,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -56,9 +56,9 @@ def simulator_spec(layout: Layout, data: Path, base_currency: str, lock: int, lo
     return Spec(SIMULATOR, _argv(SIMULATOR), layout.log_of(SIMULATOR), env, (lock,))
 
 
-def service_spec(name: str, layout: Layout, url: str, log_level: str) -> Spec:
-    """A service that folds the log."""
-    env = {**_env(layout, url, log_level), "PROPDESK_STATE_DIR": str(layout.folder_of(name).resolve())}
+def service_spec(name: str, layout: Layout, url: str, log_level: str, keys: Mapping[str, str] | None = None) -> Spec:
+    """A service that folds the log; `keys` tells it where its keys are."""
+    env = {**_env(layout, url, log_level), "PROPDESK_STATE_DIR": str(layout.folder_of(name).resolve()), **(keys or {})}
     if name == EXECUTOR:
         env["PROPDESK_SIMULATOR_PORT_FILE"] = str(layout.broker_port.resolve())
     return Spec(name, _argv(name), layout.log_of(name), env)

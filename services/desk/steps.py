@@ -20,6 +20,7 @@ from shared.protocol.events import (
     CashDeposited,
     ClockAdvanced,
     EventData,
+    KeysAdopted,
     PolicyAdopted,
     RunArgs,
 )
@@ -33,10 +34,11 @@ OPENING_REASON: Final = "start of the run"
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What a run is: its arguments and the policy that they name by hash."""
+    """What a run is: its arguments, the policy that they name by hash, and the keys of a run that is signed."""
 
     args: RunArgs
     policy: PolicyAdopted
+    keys: KeysAdopted | None = None
 
 
 def next_draft(state: State, plan: Plan) -> Draft | None:
@@ -109,13 +111,15 @@ def _local(session: str, local: time) -> Instant:
 
 
 def _opening_event(state: State, plan: Plan, step: Step, item: Owed) -> Draft:
-    """Policy or one of a book's opening events, at desk time."""
+    """Keys, policy or one of a book's opening events, at desk time."""
     data = _opening_data(plan, item)
     return Draft(AUTHOR, item.book, item.about, step.clock.to, state.seq, data, cause=step.event.id, k=item.k)
 
 
 def _opening_data(plan: Plan, item: Owed) -> EventData:
     """What an owed opening event says."""
+    if item.type == "KeysAdopted" and plan.keys is not None:
+        return plan.keys
     if item.type == "PolicyAdopted":
         return plan.policy
     book = _book_args(plan.args, item.book)

@@ -11,7 +11,7 @@ from services.desk.errors import RunFailed
 from services.desk.layout import Layout
 from services.desk.lock import Lock
 from services.desk.process import Spec, end, last_lines
-from services.desk.server import NAME, NatsServer
+from services.desk.server import NAME, NatsServer, Users
 from services.desk.settings import Bounds
 
 SERVER_PROBE_S: Final = 0.005
@@ -21,9 +21,9 @@ Result = TypeVar("Result")
 class Supervisor:
     """Children of one data directory whose lock we hold. `stop` must be called however the run ends."""
 
-    def __init__(self, layout: Layout, lock: Lock, bounds: Bounds) -> None:
-        """Nothing is started yet."""
-        self.server, self.lock = NatsServer(layout), lock
+    def __init__(self, layout: Layout, lock: Lock, bounds: Bounds, users: Users | None = None) -> None:
+        """Nothing is started yet. Only these `users` may connect; without, everybody may do everything (tests)."""
+        self.server, self.lock = NatsServer(layout, users), lock
         self._bounds = bounds
         self.server_child: Child | None = None
         self._children: dict[str, Child] = {}
@@ -36,6 +36,12 @@ class Supervisor:
         spec = self.server.prepare((self.lock.descriptor,))
         self.server_child = self._keep(spec, self.server.is_ready, every_s=SERVER_PROBE_S)
         await self.first_of(self.server_child.is_ready.wait())
+
+    async def reload_server(self) -> None:
+        """Let the running server read its users anew; raises `RunFailed`."""
+        child = self.server_child
+        if child is not None and child.process is not None and child.process.poll() is None:
+            await self.server.reload(child.process)
 
     def start(self, spec: Spec, ready: Ready, endings: Endings) -> Child:
         """Start a service and keep it running."""

@@ -15,6 +15,7 @@ from shared.protocol.events import (
     CashDeposited,
     ClockAdvanced,
     FillSettled,
+    KeysAdopted,
     OrderClosed,
     OrderWithheld,
     ReconciliationFailed,
@@ -82,12 +83,12 @@ class Fill(msgspec.Struct, frozen=True):
 
 class Tally(msgspec.Struct, frozen=True):
     """Counts over the whole log. `ended` says how orders ended and `requests` which operator requests were carried out
-    (event sequence, order, reason), each for the newest `MAX_REMEMBERED`; `failure` is the newest failed reconciliation."""
+    (event sequence and data), each for the newest `MAX_REMEMBERED`; `failure` is the newest failed reconciliation."""
 
     books: dict[str, BookTally] = {}
     first_fill: Fill | None = None
     ended: dict[str, str] = {}
-    requests: dict[str, tuple[int, CancelOrdered]] = {}
+    requests: dict[str, tuple[int, CancelOrdered | KeysAdopted]] = {}
     failure: ReconciliationFailed | None = None
     first_clock: ClockAdvanced | None = None
 
@@ -148,8 +149,17 @@ def _order_withheld(state: DeskState, event: Event) -> Tally:
 
 
 def _cancel_ordered(state: DeskState, event: Event) -> Tally:
+    return _requested(state.tally, event, event.expect(CancelOrdered))
+
+
+def _keys_adopted(state: DeskState, event: Event) -> Tally:
+    return _requested(state.tally, event, event.expect(KeysAdopted))
+
+
+def _requested(tally: Tally, event: Event, data: CancelOrdered | KeysAdopted) -> Tally:
+    """With one more operator's request carried out; its id is what the event is about."""
     request = event.id.split(":", 2)[2]
-    return replace(state.tally, requests=_newest({**state.tally.requests, request: (event.seq, event.expect(CancelOrdered))}))
+    return replace(tally, requests=_newest({**tally.requests, request: (event.seq, data)}))
 
 
 def _reconciliation_failed(state: DeskState, event: Event) -> Tally:
@@ -180,5 +190,6 @@ _COUNTS: Final[dict[str, Callable[[DeskState, Event], Tally]]] = {
     "OrderClosed": _order_closed,
     "OrderWithheld": _order_withheld,
     "CancelOrdered": _cancel_ordered,
+    "KeysAdopted": _keys_adopted,
     "ReconciliationFailed": _reconciliation_failed,
 }

@@ -4,6 +4,7 @@ import time
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from services.agent.sources import SourceError, keep_source
 from services.desk import stack
@@ -12,15 +13,18 @@ from services.desk.broker_clock import BrokerClock
 from services.desk.commands import SUBJECT, Commands
 from services.desk.completeness import check_log
 from services.desk.console import say
+from services.desk.desk_keys import DeskKeys
 from services.desk.deskbook import DeskBook, not_reconciled
 from services.desk.errors import DeskError, LogLost, NotReconciled, RunFailed, UsageError
 from services.desk.report import report_of
+from services.desk.rotation import Rotation
 from services.desk.run import Job
 from services.desk.steps import AUTHOR, is_finished
 from services.desk.stopped import forget
 from services.desk.supervisor import Supervisor
 from services.desk.tally import DeskState, apply
 from shared.bus.jetstream import Connection, check_server, connect, ensure_stream
+from shared.bus.keys import PROVISIONER
 from shared.bus.participant import Participant, instance_name
 from shared.bus.ports import BusError, LogBroken, NoResponder, Refused, Rpc, Unavailable
 from shared.bus.watch import LogWatch
@@ -28,9 +32,9 @@ from shared.bus.watch import LogWatch
 JOURNAL_TIMEOUT_S: Final = 2.0
 
 
-async def trade(job: Job, supervisor: Supervisor) -> None:
+async def trade(job: Job, supervisor: Supervisor, keys: DeskKeys) -> None:
     """Trade to the end and show the result; nats-server is kept running until it is shown. Raises `DeskError`."""
-    course = _Course(job, supervisor)
+    course = _Course(job, supervisor, keys)
     try:
         await supervisor.start_server()
         await supervisor.first_of(course.run())
@@ -58,11 +62,12 @@ _STATUS: Final = msgspec.json.Decoder(_Status)
 class _Course:
     """One run and what it has opened."""
 
-    def __init__(self, job: Job, supervisor: Supervisor) -> None:
-        self._job, self._supervisor = job, supervisor
+    def __init__(self, job: Job, supervisor: Supervisor, keys: DeskKeys) -> None:
+        self._job, self._supervisor, self._keys = job, supervisor, keys
         self._connection: Connection | None = None
         self._participant: Participant[DeskState] | None = None
         self._watch: LogWatch | None = None
+        self._rotation: Rotation | None = None
 
     async def run(self) -> None:
         """From the first connection to the shown result; raises `DeskError` and `BusError`."""
@@ -72,9 +77,10 @@ class _Course:
         self._start_services()
         clock = BrokerClock(self._job.layout.broker_port, participant.wake)
         self._supervisor.watch(clock.run())
-        commands = Commands(participant)
+        commands = Commands(participant, self._rotation)
         await participant.rpc.serve(SUBJECT, commands.handle)
-        book = DeskBook(participant, self._job.prepared.plan, clock, commands, self._job.bounds)
+        plan = replace(self._job.prepared.plan, keys=self._keys.adopted())
+        book = DeskBook(participant, plan, clock, commands, self._job.bounds)
         try:
             await book.run(self._journal_seq, self._job.display.show, self._supervisor.kill_silent, self._supervisor.stuck)
         finally:
@@ -86,10 +92,16 @@ class _Course:
     async def _join(self) -> Participant[DeskState]:
         """Connect, make sure of server and stream, and fold the log to its end."""
         server = self._supervisor.server
-        self._connection = connection = await connect(server.url, AUTHOR)
-        await check_server(connection, server.monitor_url)
-        await check_log(self._job.layout, connection.log)
-        await ensure_stream(connection)
+        provisioner = await connect(server.url, PROVISIONER, user=self._keys.user(PROVISIONER))
+        try:
+            await check_server(provisioner, server.monitor_url)
+            await check_log(self._job.layout, provisioner.log)
+            await ensure_stream(provisioner)
+        finally:
+            await provisioner.close()
+        self._connection = connection = await connect(server.url, AUTHOR, user=self._keys.user(AUTHOR))
+        signer = self._keys.signer()
+        self._rotation = Rotation(self._keys, signer, self._supervisor.reload_server)
         self._participant = participant = Participant(
             connection.log,
             connection.rpc,
@@ -98,12 +110,16 @@ class _Course:
             desk=stack.DESK_NAME,
             state=DeskState(),
             apply=apply,
+            keyring=self._keys.identity().keyring(),
+            signer=signer,
         )
         folder = self._job.layout.folder_of(AUTHOR)
         self._watch = watch = LogWatch(connection, participant, folder, f"the {AUTHOR}")
         await watch.begin()
         await participant.start()
         self._supervisor.watch(watch.run())
+        await self._rotation.settle(participant.state.ledger)
+        self._keys.check(participant.state.ledger)
         return participant
 
     def _compare(self, state: DeskState) -> None:
@@ -132,7 +148,7 @@ class _Course:
         answers = stack.simulator_answers(layout, bounds.probe_timeout_s)
         self._supervisor.start(spec, answers, stack.endings_of(stack.SIMULATOR))
         for name in stack.ON_THE_LOG:
-            spec = stack.service_spec(name, layout, self._supervisor.server.url, level)
+            spec = stack.service_spec(name, layout, self._supervisor.server.url, level, self._keys.environment(name))
             healthy = stack.health_of(name, self._rpc, bounds.probe_timeout_s)
             self._supervisor.start(spec, healthy, stack.endings_of(name))
 

@@ -4,8 +4,10 @@ from typing import TypeVar
 
 from services.journal.changes import Change, OrderChange, OrderFilled, RunChange, changed_columns
 from services.journal.projection import changes, index_row
-from services.journal.rows import BookRow, EventRow, OrderRow, Row, RunRow, Value, columns
-from shared.protocol.envelope import EnvelopeError, Event
+from services.journal.rows import BookRow, DroppedRow, EventRow, OrderRow, Row, RunRow, Value, columns
+from shared.bus.ports import Stored
+from shared.protocol.envelope import EnvelopeError, Event, clean_text, sha256_hex
+from shared.protocol.events import MAX_TEXT_CHARS
 from shared.protocol.money import Exact, wide_context
 
 Columns = dict[str, Value]
@@ -46,6 +48,16 @@ class Batch:
         except EnvelopeError as error:
             self.unreadable.append(f"sequence {event.seq}, {event.id}: {error}")
         self.cursor, self.sha256 = event.seq, row.sha256
+        self.events += 1
+        return True
+
+    def drop(self, stored: Stored, why: str) -> bool:
+        """Gather a message that is no event; False if it stands at or before the cursor."""
+        if stored.seq <= self.cursor:
+            return False
+        row = DroppedRow(stored.seq, stored.subject, clean_text(stored.msg_id, MAX_TEXT_CHARS), clean_text(why, MAX_TEXT_CHARS))
+        self.rows.setdefault(DroppedRow, []).append(columns(row))
+        self.cursor, self.sha256 = stored.seq, sha256_hex(stored.payload)
         self.events += 1
         return True
 

@@ -44,6 +44,17 @@ class Events(ReadModel, table=True):
     sha256: str
 
 
+class Dropped(ReadModel, table=True):
+    """See `rows.DroppedRow`."""
+
+    __tablename__ = "dropped"
+
+    seq: int = Field(primary_key=True)
+    subject: str
+    id: str
+    why: str
+
+
 class Books(ReadModel, table=True):
     """See `rows.BookRow`."""
 

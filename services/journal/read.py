@@ -17,6 +17,7 @@ from services.journal.rows import (
     BookRow,
     DecisionRow,
     DepositRow,
+    DroppedRow,
     EventRow,
     FillRow,
     OrderRow,
@@ -132,6 +133,10 @@ class ReadModels:
     def valuations(self, book: str, purpose: str | None = None, limit: int = MAX_ROWS) -> tuple[ValuationRow, ...]:
         """A book's valuations, newest first; `purpose` is run or close."""
         return self._rows(ValuationRow, order="-seq", limit=limit, book=book, purpose=purpose)
+
+    def dropped(self, limit: int = MAX_ROWS) -> tuple[DroppedRow, ...]:
+        """Stored messages that are no facts, newest first."""
+        return self._rows(DroppedRow, order="-seq", limit=limit)
 
     def events(self, run: str | None = None, limit: int = MAX_ROWS) -> tuple[EventRow, ...]:
         """The index of the log, or of one run, newest first."""

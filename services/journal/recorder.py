@@ -8,7 +8,7 @@ import structlog
 
 from services.journal.batch import Batch
 from services.journal.store import Store
-from shared.bus.ports import Log
+from shared.bus.ports import Log, Stored
 from shared.protocol.envelope import Event, sha256_hex
 
 FLUSH_EVENTS: Final = 500
@@ -41,7 +41,14 @@ class Recorder:
 
     def record(self, event: Event) -> None:
         """Gather one event, in order; what the database has is skipped. Raises `StoreFailed` if writing a full batch fails."""
-        if not self._batch.add(event):
+        self._gathered(self._batch.add(event))
+
+    def drop(self, stored: Stored, why: str) -> None:
+        """Gather one message that is no event; as `record`."""
+        self._gathered(self._batch.drop(stored, why))
+
+    def _gathered(self, added: bool) -> None:
+        if not added:
             return
         if self._batch.events == 1:
             self._since = self._now()

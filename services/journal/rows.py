@@ -48,6 +48,16 @@ class EventRow(Row, frozen=True):
     sha256: str
 
 
+class DroppedRow(Row, frozen=True):
+    """A stored message that is no fact, and why: nobody signed it who may, it fits no type, or it is a repeat."""
+
+    table: ClassVar[str] = "dropped"
+    seq: int
+    subject: str
+    id: str
+    why: str
+
+
 class BookRow(Row, frozen=True):
     """A book since it was opened."""
 
@@ -250,6 +260,7 @@ class ValuationRow(Row, frozen=True):
 
 ROW_TYPES: Final[tuple[type[Row], ...]] = (
     EventRow,
+    DroppedRow,
     BookRow,
     DepositRow,
     RunRow,

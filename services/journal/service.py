@@ -9,7 +9,7 @@ from services.journal.recorder import Recorder, agree
 from services.journal.settings import JournalSettings
 from services.journal.store import Store
 from shared.bus.participant import Participant
-from shared.bus.ports import Stopping
+from shared.bus.ports import Stopping, Stored
 from shared.bus.service import Service
 from shared.ledger.fold import apply
 from shared.ledger.state import State
@@ -47,6 +47,10 @@ class Journal:
         state = apply(state, event)
         self.recorder.record(event)
         return state
+
+    def dropped(self, stored: Stored, why: str) -> None:
+        """Gather the row of a message that is no fact."""
+        self.recorder.drop(stored, why)
 
     async def serve(self, service: Service[JournalSettings]) -> None:
         """Write what was folded, in batches, and append what is owed until the service stops; then write the rest."""

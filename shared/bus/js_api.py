@@ -1,6 +1,6 @@
 """The part of the JetStream API that we use, as typed requests over a `Link`."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -85,11 +85,11 @@ class ApiFailure(BusError):
 
 
 async def call(link: Link, name: str, request: object, answer: type[T], *, watchdog_s: float = API_WATCHDOG_S) -> T:
-    """Ask `$JS.API.<name>`, again while a server is restarting; raises `ApiFailure`, or `Unavailable` after `watchdog_s`.
+    """Ask the stream's API for `<name>`, again while a server is restarting.
 
-    Only for requests that may be received twice.
+    Raises `ApiFailure`, or `Unavailable` after `watchdog_s`. Only for requests that may be received twice.
     """
-    subject = f"$JS.API.{name}"
+    subject = f"{link.api}.{name}"
     payload = b"" if request is None else msgspec.json.encode(request)
     found = await link.insist(subject, payload, timeout_s=API_TIMEOUT_S, watchdog_s=watchdog_s)
     failure = _FAILURE.decode(found).error
@@ -140,6 +140,19 @@ async def get_message(link: Link, request: dict[str, object]) -> Stored | None:
         raise
     raw = got.message
     return Stored(raw.seq, raw.subject, message_id(raw.hdrs), raw.data)
+
+
+Lookup = Callable[[dict[str, object]], Awaitable[Stored | None]]
+"""Finds one message by `seq` or `last_by_subj`; None if there is none."""
+
+
+def leader(link: Link) -> Lookup:
+    """Looks a message up at the stream's leader."""
+
+    async def lookup(request: dict[str, object]) -> Stored | None:
+        return await get_message(link, request)
+
+    return lookup
 
 
 def message_id(headers: bytes) -> str:

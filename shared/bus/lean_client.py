@@ -21,6 +21,9 @@ STATUS_CHARS: Final = 3
 Direct = Callable[[bytes, bytes, bytes, bytes], None]
 """Gets subject, reply subject, payload and raw header block (empty if none) of each message; must not raise."""
 
+Prove = Callable[[str], tuple[str, bytes]]
+"""Gets the server's nonce; the user's public key and the signed nonce in base64."""
+
 
 class _LeanTransport(TcpTransport):
     """A connection read in pieces that the allocator does not have to map."""
@@ -42,6 +45,14 @@ class LeanClient(Client):
         super().__init__()
         self._transport = _LeanTransport()  # type: ignore[no-untyped-call]
         self._direct: dict[int, Direct] = {}
+        self.prove: Prove | None = None
+        """How to answer the server's nonce; it is asked at every connection, so that a key can be exchanged in between."""
+
+    def _connect_command(self) -> bytes:
+        if self.prove is not None and "nonce" in self._server_info:
+            self._public_nkey, proof = self.prove(self._server_info["nonce"])
+            self._signature_cb = lambda _nonce: proof
+        return super()._connect_command()
 
     async def subscribe_direct(self, subject: str, direct: Direct) -> int:
         """Call `direct` for every message on `subject`, from the task that reads the socket; returns the subscription's id."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from shared.bus.js_api import StreamInfo, get_message, log_info, stream_info
+from shared.bus.js_api import Lookup, StreamInfo, log_info, stream_info
 from shared.bus.link import Link
 from shared.bus.ports import LogBroken, Stored
 from shared.bus.seen import check_whole
@@ -12,9 +12,9 @@ from shared.protocol.ids import STREAM
 class LogCheck:
     """Remembers which stream this process works with, and up to where it saw it; one for each connection."""
 
-    def __init__(self, link: Link) -> None:
-        """Ask over `link`."""
-        self._link = link
+    def __init__(self, link: Link, lookup: Lookup) -> None:
+        """Ask over `link`; `lookup` finds a message by its sequence."""
+        self._link, self._lookup = link, lookup
         self._created: str | None = None
         self._seen = 0
         self._epoch = -1
@@ -41,7 +41,7 @@ class LogCheck:
         """Raise `LogBroken` unless it is the same stream, nothing deleted, not shorter than `cursor`, holding `last`."""
         epoch = self._link.epoch
         self._check_state(await stream_info(self._link), max(cursor, self._seen))
-        if last is not None and await get_message(self._link, {"seq": last.seq}) != last:
+        if last is not None and await self._lookup({"seq": last.seq}) != last:
             raise LogBroken(f"sequence {last.seq} is not the message that was read there: the log was replaced")
         self.saw(cursor)
         self._epoch = epoch

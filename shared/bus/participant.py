@@ -8,8 +8,9 @@ from typing import Final, TypeVar
 
 from shared.bus.borders import ARMED, border
 from shared.bus.follower import Follower
+from shared.bus.keyring import Keyring, Signer
 from shared.bus.ports import Append, BusError, Conflict, IdReused, Log, LogBroken, Rpc, Stopping, Stored
-from shared.bus.prefixes import Prefix, Written
+from shared.bus.prefixes import OnDrop, Prefix, Written
 from shared.protocol.envelope import Draft, Event, canonical, read_event, seal, sha256_hex
 from shared.protocol.events import ON_STATE
 
@@ -37,9 +38,22 @@ class Participant(Follower[S]):
         state: S,
         apply: Callable[[S, Event], S],
         types: frozenset[str] | None = None,
+        keyring: Keyring | None = None,
+        signer: Signer | None = None,
+        on_drop: OnDrop | None = None,
     ) -> None:
-        """Write as `author` for `desk`; see `Follower` for the rest."""
-        super().__init__(log, author=author, instance=instance, state=state, apply=apply, types=types)
+        """Write as `author` for `desk`, unsigned without a `signer`; see `Follower` for the rest."""
+        super().__init__(
+            log,
+            author=author,
+            instance=instance,
+            state=state,
+            apply=apply,
+            types=types,
+            keyring=keyring,
+            signer=signer,
+            on_drop=on_drop,
+        )
         self.rpc, self.desk = rpc, desk
         self._lock = asyncio.Lock()
         self._rounds = 0
@@ -74,7 +88,9 @@ class Participant(Follower[S]):
             return await self._fold_own(Stored(seq, message.subject, message.msg_id, message.payload), writer)
 
     def _message(self, draft: Draft, writer: Prefix) -> Append:
-        payload = seal(draft, desk=self.desk, instance=self.instance, n=writer.n + 1, prev=writer.prev)
+        signer = self._signer
+        sign = None if signer is None else lambda payload: signer.sign(draft, payload)
+        payload = seal(draft, desk=self.desk, instance=self.instance, n=writer.n + 1, prev=writer.prev, sign=sign)
         last_seq = draft.as_of if draft.type in ON_STATE else None
         return Append(draft.subject, draft.id, payload, writer.filter, writer.seq, last_seq)
 
@@ -83,7 +99,7 @@ class Participant(Follower[S]):
         self._fold_arrived()
         event = None
         if stored.seq == self.cursor + 1:
-            event = self._fold(stored)
+            event = self._fold(stored, own=True)
             self._notify()
         await self.fold_to(stored.seq)
         written = writer.ids.get(stored.msg_id)

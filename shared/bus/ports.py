@@ -151,6 +151,14 @@ class Log(Protocol):
         ...
 
 
+class WatchedLog(Log, Protocol):
+    """A log whose writers can be made to look at it before each append."""
+
+    def watched_by(self, look: Callable[[], Awaitable[None]]) -> None:
+        """Await `look` too before each append; what it raises ends the append, but `Unavailable`, after which it is repeated."""
+        ...
+
+
 Handler = Callable[[bytes], Awaitable[bytes]]
 
 

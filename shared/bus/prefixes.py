@@ -1,16 +1,21 @@
 """What a process knows of each writer: its fence, its counter, its chain, and of its own prefixes the ids written."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import msgspec
 import structlog
 
+from shared.bus.keyring import Keyring
 from shared.bus.ports import Fenced, LogBroken, Stored
 from shared.protocol.envelope import EnvelopeError, Event, read_event, sha256_hex
+from shared.protocol.events import KeysAdopted
 from shared.protocol.ids import AUTHORS, prefix
 
 KEPT_IDS: Final = 10_000
+
+OnDrop = Callable[[Stored, str], None]
+"""Told of every message that is no fact, and why."""
 
 _log = structlog.get_logger("bus")
 
@@ -54,9 +59,11 @@ class Prefix:
 class Prefixes:
     """All writers, and who we are among them."""
 
-    def __init__(self, author: str, instance: str) -> None:
-        """`author` writes as `instance`."""
+    def __init__(self, author: str, instance: str, keyring: Keyring | None = None, on_drop: OnDrop | None = None) -> None:
+        """`author` writes as `instance`; without a `keyring` an unsigned log is taken as it is."""
         self.author, self.instance = author, instance
+        self.keyring = keyring or Keyring()
+        self._on_drop = on_drop
         self.fenced_after: int | None = None
         """Foreign instances may stand under the own prefix up to here; None while folding for the first time."""
         self._prefixes: dict[str, Prefix] = {}
@@ -81,31 +88,49 @@ class Prefixes:
             found = self._by_head[head] = self.of(parts[1], parts[2])
         return found
 
-    def read(self, stored: Stored) -> tuple[Prefix, Event] | None:
+    def read(self, stored: Stored, *, own: bool = False) -> tuple[Prefix, Event] | None:
         """The event in `stored` and its writer, None if it is to be dropped; moves the writer's fence in any case.
+
+        Every process drops the same messages, whatever it does with the others, or their states would differ. `own`: we have
+        just signed these very bytes, and only whether our key is in force is still looked at.
 
         Raises `Fenced` for a foreign instance under the own prefix after the first fold, `LogBroken` for a break of the chain.
         """
-        writer = self._under(stored.subject)
-        if writer is None:
-            _drop(stored, "no writer of this desk")
-            return None
-        writer.seq = stored.seq
         try:
-            event = read_event(stored.seq, stored.subject, stored.payload)
+            writer = self._under(stored.subject)
+            if writer is None:
+                raise EnvelopeError("no writer of this desk")
+            writer.seq = stored.seq
+            event = self._fact(stored, writer, own)
         except EnvelopeError as error:
-            _drop(stored, str(error))
-            return None
-        self._check_instance(event)
-        if event.envelope.n <= writer.n:
-            _drop(stored, f"a repeat: n is {event.envelope.n}, the writer's last is {writer.n}")
+            self.drop(stored, str(error))
             return None
         _check_chain(writer, event)
         return writer, event
 
+    def _fact(self, stored: Stored, writer: Prefix, own: bool) -> Event:
+        """The event in `stored`, which its author has signed and nobody has stored before; raises `EnvelopeError`."""
+        event = read_event(stored.seq, stored.subject, stored.payload)
+        why = self.keyring.refuses(event, own=own)
+        if why is not None:
+            raise EnvelopeError(why)
+        event.check_data()
+        self._check_instance(event)
+        if event.envelope.n <= writer.n:
+            raise EnvelopeError(f"a repeat: n is {event.envelope.n}, the writer's last is {writer.n}")
+        return event
+
+    def drop(self, stored: Stored, why: str) -> None:
+        """Say that a message is no fact."""
+        _log.error("event dropped", alarm=True, seq=stored.seq, subject=stored.subject, id=stored.msg_id, why=why)
+        if self._on_drop is not None:
+            self._on_drop(stored, why)
+
     def accept(self, writer: Prefix, event: Event) -> None:
         """Count an event that `read` gave and that was applied."""
         writer.n, writer.prev = event.envelope.n, event.sha256
+        if event.type == KeysAdopted.__name__:
+            self.keyring.adopt(event)
         if event.author == self.author:
             writer.keep(event)
 
@@ -144,8 +169,3 @@ def _check_chain(writer: Prefix, event: Event) -> None:
             f"sequence {event.seq}: {envelope.id} follows {envelope.prev}, but under {writer.filter} stands {writer.prev}: "
             "an event was changed or replaced"
         )
-
-
-def _drop(stored: Stored, why: str) -> None:
-    """Say that a message is no fact."""
-    _log.error("event dropped", alarm=True, seq=stored.seq, subject=stored.subject, id=stored.msg_id, why=why)

@@ -15,7 +15,9 @@ class ServiceSettings(BaseSettings):
     """Common to all services; each adds its own fields in `services/<name>/settings.py`.
 
     `parent_pid`: the process with which this one must end; None when nobody supervises it. `state_dir`: this
-    service's own folder, by default `<data_dir>/services/<name>`.
+    service's own folder, by default `<data_dir>/services/<name>`. `key_file` is the process's own key, `key_files` those of
+    sources by book (JSON); without any nothing is signed and the server must ask for no key (tests only). `root_key` is the
+    public root key to trust.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", populate_by_name=True, frozen=True)
@@ -26,6 +28,9 @@ class ServiceSettings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     parent_pid: int | None = None
     state_dir: Path | None = None
+    key_file: Path | None = None
+    key_files: dict[str, Path] = {}
+    root_key: str | None = None
 
     def folder_of(self, service: str) -> Path | None:
         """Where a service keeps what it can lose; None when it was told neither that folder nor a data directory."""

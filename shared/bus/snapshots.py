@@ -122,6 +122,8 @@ class Snapshots:
             _log.info("snapshot not used: older events are needed", seq=found.seq, needed_after=limit)
             return
         self._follower.restore(state, last, found.prefixes)
+        if state.keys is not None:
+            self._follower.prefixes.keyring.restore(state.keys)
         self._at = found.seq
         _log.info("folding goes on behind a snapshot", seq=found.seq)
 

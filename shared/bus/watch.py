@@ -8,7 +8,7 @@ import structlog
 
 from shared.bus.folder import SEEN_FILE, make_folder, write_whole
 from shared.bus.follower import Follower
-from shared.bus.jetstream import Connection
+from shared.bus.identity import Line
 from shared.bus.js_api import ApiFailure
 from shared.bus.ports import NoResponder, Unavailable
 from shared.bus.seen import Seen, check_whole, compare, read_seen
@@ -23,7 +23,7 @@ _log = structlog.get_logger("bus")
 class LogWatch:
     """Compares the log with what was seen of it: at the start with `seen.json`, after each reconnect with what was folded."""
 
-    def __init__(self, connection: Connection, follower: Follower[Any], folder: Path | None, who: str) -> None:
+    def __init__(self, connection: Line, follower: Follower[Any], folder: Path | None, who: str) -> None:
         """Keep `seen.json` in `folder` (None: nowhere); `who` is named in messages."""
         self._link, self._log, self._follower = connection.link, connection.log, follower
         self._folder, self._who = folder, who

@@ -21,6 +21,7 @@ from shared.protocol.events import (
     FillSettled,
     HaltOrdered,
     HaltReset,
+    KeysAdopted,
     OrderClosed,
     OrderIntended,
     OrderPlaced,
@@ -45,7 +46,12 @@ def apply(state: State, event: Event) -> State:
 
 def _clock_advanced(state: State, event: Event) -> State:
     clock = event.expect(ClockAdvanced)
-    return replace(state, step=Step(clock, event), args=clock.args or state.args)
+    signed = state.signed if state.step else event.envelope.sig is not None
+    return replace(state, step=Step(clock, event), args=clock.args or state.args, signed=signed)
+
+
+def _keys_adopted(state: State, event: Event) -> State:
+    return replace(state, keys=event.expect(KeysAdopted), keys_seq=event.seq)
 
 
 def _policy_adopted(state: State, event: Event) -> State:
@@ -255,6 +261,7 @@ Handler = Callable[[State, Event], State]
 
 _HANDLERS: Final[dict[str, Handler]] = {
     "ClockAdvanced": _clock_advanced,
+    "KeysAdopted": _keys_adopted,
     "PolicyAdopted": _policy_adopted,
     "BookOpened": _book_opened,
     "CashDeposited": _cash_deposited,

@@ -64,9 +64,11 @@ def next_of(items: tuple[Owed, ...], author: str, *, resting: bool = False) -> O
 
 
 def _opening(state: State) -> Iterator[Owed]:
-    """Policy and books that the run's arguments name and the log lacks."""
+    """Keys, policy and books that the run's arguments name and the log lacks."""
     if state.args is None:
         return
+    if state.signed and state.keys is None:
+        yield Owed("desk", "KeysAdopted", DESK_BOOK, DESK_BOOK)
     if state.policy is None:
         yield Owed("desk", "PolicyAdopted", DESK_BOOK, DESK_BOOK)
     for book in state.args.books:

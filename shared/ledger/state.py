@@ -9,7 +9,7 @@ from enum import StrEnum
 import msgspec
 
 from shared.protocol.envelope import Event
-from shared.protocol.events import ClockAdvanced, PolicyAdopted, RunArgs
+from shared.protocol.events import ClockAdvanced, KeysAdopted, PolicyAdopted, RunArgs
 from shared.protocol.ids import index_of
 from shared.protocol.market import Side, instrument_key
 from shared.protocol.money import ZERO, Exact
@@ -210,7 +210,8 @@ class State(msgspec.Struct, frozen=True):
     """Everything that folding the log gives. `seq` is the last sequence folded; `problem` says that the log was lost.
 
     `marks` are the places whose hash the journal still owes, `claims` the hashes given for the newest places, `differing` those
-    among them whose hashes differ and on which nothing was ordered yet.
+    among them whose hashes differ and on which nothing was ordered yet. `signed`: the first event carries a signature, so keys
+    are adopted before anything else. `keys` are those in force, adopted at sequence `keys_seq`.
     """
 
     seq: int = 0
@@ -225,6 +226,9 @@ class State(msgspec.Struct, frozen=True):
     marks: tuple[Mark, ...] = ()
     claims: dict[str, Claims] = {}
     differing: tuple[str, ...] = ()
+    signed: bool = False
+    keys: KeysAdopted | None = None
+    keys_seq: int = 0
 
     @property
     def now(self) -> str | None:

@@ -7,6 +7,7 @@ and times as canonical text. What is decoded is checked against the same form.
 import builtins
 import hashlib
 import unicodedata
+from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, TypeVar, cast
 
@@ -158,6 +159,10 @@ class Event:
             self._data = decode(EVENT_TYPES[self.type], self.envelope.data)
         return cast("EventData", self._data)
 
+    def check_data(self) -> None:
+        """Decode the data now; raises `EnvelopeError` if it does not fit its type."""
+        _ = self.data
+
     @property
     def type(self) -> str:
         """The event's type."""
@@ -211,8 +216,13 @@ def trace_of(desk: str, run: str | None, identity: str) -> str:
     return f"00-{trace_id}-{sha256_hex(identity.encode())[:16]}-01"
 
 
-def seal(draft: Draft, *, desk: str, instance: str, n: int, prev: str | None) -> bytes:
-    """The payload of `draft` as event number `n` of its writer; raises `EnvelopeError` if it is too large."""
+def seal(
+    draft: Draft, *, desk: str, instance: str, n: int, prev: str | None, sign: Callable[[bytes], bytes] | None = None
+) -> bytes:
+    """The payload of `draft` as event number `n` of its writer, signed by `sign` unless that is None.
+
+    Raises `EnvelopeError` if it is too large.
+    """
     envelope = Envelope(
         id=draft.id,
         type=draft.type,
@@ -229,7 +239,7 @@ def seal(draft: Draft, *, desk: str, instance: str, n: int, prev: str | None) ->
         trace=trace_of(desk, draft.run, draft.id),
         data=msgspec.Raw(canonical(draft.data)),
     )
-    payload = canonical(envelope)
+    payload = canonical(envelope) if sign is None else sign(canonical(envelope))
     limit = MAX_LARGE_EVENT_BYTES if draft.type in LARGE_TYPES else MAX_EVENT_BYTES
     if len(payload) > limit:
         raise EnvelopeError(f"{draft.id} has {len(payload)} bytes, more than the {limit} allowed for a {draft.type}")

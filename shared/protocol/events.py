@@ -58,6 +58,14 @@ class ClockAdvanced(Data, frozen=True):
     args: RunArgs | None = None
 
 
+class KeysAdopted(Data, frozen=True):
+    """From here on these public keys sign: by author, a source's as `agent/<book>`. Itself it is signed by `root`."""
+
+    keys: dict[str, str]
+    root: str
+    reason: str
+
+
 class PolicyAdopted(Data, frozen=True):
     """From here on this policy rules. `stated` names the limits that its file states, which the hash covers."""
 
@@ -347,6 +355,7 @@ class StateHashed(Data, frozen=True):
 
 EventData = (
     ClockAdvanced
+    | KeysAdopted
     | PolicyAdopted
     | BookOpened
     | CashDeposited
@@ -377,7 +386,7 @@ EVENT_TYPES: Final[dict[str, type[Data]]] = {kind.__name__: kind for kind in Eve
 VERSIONS: Final[dict[str, int]] = dict.fromkeys(EVENT_TYPES, 1)
 
 AUTHORS_OF: Final[dict[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("ClockAdvanced", "PolicyAdopted", "BookOpened", "CashDeposited"), ("desk",)),
+    **dict.fromkeys(("ClockAdvanced", "KeysAdopted", "PolicyAdopted", "BookOpened", "CashDeposited"), ("desk",)),
     **dict.fromkeys(("HaltReset", "CancelOrdered"), ("desk",)),
     "HaltOrdered": ("desk", "executor", "journal"),
     **dict.fromkeys(("RunStarted", "ProposalMade", "SourceFailed", "RunEnded"), ("agent",)),

@@ -114,7 +114,7 @@ def wait_for(probe: Any, timeout_s: float = 60.0, every_s: float = 0.005) -> Any
 
 
 class Watcher:
-    """A plain client beside a running desk, for tests that act at a chosen event."""
+    """A plain client beside a running desk, with the desk's own key, for tests that act at a chosen event."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -123,8 +123,15 @@ class Watcher:
 
     def __enter__(self) -> "Watcher":
         ports = wait_for(self._ports)
-        url = f"nats://127.0.0.1:{ports['nats']}"
-        connecting = nats.connect(url, max_reconnect_attempts=-1, reconnect_time_wait=0.05, error_cb=_ignored)
+        seed = (self._folder / "keys" / "desk.nk").read_text().strip()
+        connecting = nats.connect(
+            f"nats://127.0.0.1:{ports['nats']}",
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=0.05,
+            error_cb=_ignored,
+            nkeys_seed_str=seed,
+            inbox_prefix=b"_INBOX_desk",
+        )
         self._client = self._loop.run_until_complete(connecting)
         return self
 
@@ -143,7 +150,7 @@ class Watcher:
 
     def _call(self, api: str, body: dict[str, Any]) -> dict[str, Any]:
         try:
-            answer = self._loop.run_until_complete(self._client.request(f"$JS.API.{api}", json.dumps(body).encode(), timeout=1))
+            answer = self._loop.run_until_complete(self._client.request(f"LOG.API.{api}", json.dumps(body).encode(), timeout=1))
         except nats.errors.Error:
             return {}
         return json.loads(answer.data)  # type: ignore[no-any-return]
@@ -189,18 +196,39 @@ def _message(answer: dict[str, Any]) -> Message | None:
 
 
 def read_log(folder: Path, *, holes: bool = False) -> list[Message]:
-    """Every stored message of a desk that is not running, by a nats-server of our own on its files; with `holes` what is left."""
+    """Every stored message of a desk that is not running; with `holes` what is left."""
+    with administrator(folder) as url:
+        return asyncio.run(_read_all(url, holes))
+
+
+@contextlib.contextmanager
+def administrator(folder: Path) -> Iterator[str]:
+    """A nats-server of our own on the files of a desk that is not running, where everybody may do everything; its address."""
     config = folder / "reader.conf"
     store = f'jetstream {{ store_dir: "{folder / "js"}", sync_interval: always }}'
-    config.write_text(f'listen: "127.0.0.1:-1"\nports_file_dir: "{folder}"\n{store}\n')
+    account = "accounts { LOG { jetstream: enabled, users: [{ user: admin, password: admin }] } }\nno_auth_user: admin"
+    config.write_text(f'listen: "127.0.0.1:-1"\nports_file_dir: "{folder}"\n{store}\n{account}\n')
     server = subprocess.Popen([str(Path(sys.executable).with_name("nats-server")), "-c", str(config)], stderr=subprocess.DEVNULL)
     try:
         ports_file = folder / f"nats-server_{server.pid}.ports"
-        url = wait_for(lambda: ports_file.exists() and ports_file.read_text() and json.loads(ports_file.read_text())["nats"][0])
-        return asyncio.run(_read_all(url, holes))
+        yield wait_for(lambda: ports_file.exists() and ports_file.read_text() and json.loads(ports_file.read_text())["nats"][0])
     finally:
         server.terminate()
         server.wait(20)
+
+
+def inject(folder: Path, subject: str, payload: bytes) -> int:
+    """Place a message into the log of a desk that is not running, as only an administrator can; its sequence."""
+
+    async def publish(url: str) -> int:
+        client = await nats.connect(url)
+        try:
+            return (await client.jetstream().publish(subject, payload)).seq
+        finally:
+            await client.close()
+
+    with administrator(folder) as url:
+        return asyncio.run(publish(url))
 
 
 async def _read_all(url: str, holes: bool) -> list[Message]:
@@ -221,8 +249,8 @@ async def _read_all(url: str, holes: bool) -> list[Message]:
 
 
 def facts(messages: list[Message]) -> set[tuple[str, str, str]]:
-    """(id, at, data) of every event but the hashes about a sequence: what must be equal in every run of the same arguments."""
-    events = [message.event for message in messages]
+    """(id, at, data) of every event but keys and the hashes about a sequence: equal in every run of the same arguments."""
+    events = [message.event for message in messages if not message.subject.endswith(".KeysAdopted")]
     return {
         (event["id"], event["at"], json.dumps(event["data"], sort_keys=True))
         for event in events

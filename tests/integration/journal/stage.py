@@ -104,7 +104,16 @@ async def live(log: MemoryLog, directory: Path) -> AsyncIterator[Live]:
     settings = JournalSettings.model_validate({"nats_url": "none", "data_dir": directory})
     rpc = MemoryRpc()
     journal = Journal()
-    participant = Participant(log, rpc, author="journal", instance="1-ffffffff", desk="desk", state=State(), apply=journal.apply)
+    participant = Participant(
+        log,
+        rpc,
+        author="journal",
+        instance="1-ffffffff",
+        desk="desk",
+        state=State(),
+        apply=journal.apply,
+        on_drop=journal.dropped,
+    )
     connection = cast("Connection", SimpleNamespace(log=log, rpc=rpc))
     service = Service("journal", settings, connection, participant)
     await journal.prepare(service)

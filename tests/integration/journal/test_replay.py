@@ -60,6 +60,7 @@ async def test_replay_gives_the_rows_of_the_live_journal(desk: DeskLog, tmp_path
     assert {name: len(rows) for name, rows in found.items()} == {
         "meta": 1,
         "events": len(desk.stored),
+        "dropped": 0,
         "books": 3,
         "deposits": 3,
         "runs": 90,
@@ -234,7 +235,7 @@ async def test_a_message_that_is_no_event_is_passed_over_as_the_services_do(tmp_
     assert differences(dump(tmp_path / "live" / "journal.db"), dump(tmp_path / "journal.db")) == []
 
 
-async def test_an_event_whose_data_only_the_journal_reads_and_cannot_stands_in_the_index_alone(tmp_path: Path):
+async def test_an_event_whose_data_fits_no_type_is_named_as_dropped_and_no_event(tmp_path: Path):
     desk = desk_log(1, orders=1)
     proposals = [message for message in desk.stored if message.subject == "ev.agent.breaker.ProposalMade"]
     broken = changed(proposals[0], lambda payload: payload.replace(b'"summary":"buy"', b'"summary":12345'))
@@ -242,5 +243,6 @@ async def test_an_event_whose_data_only_the_journal_reads_and_cannot_stands_in_t
     log.stored = [*desk.stored[: broken.seq - 1], broken]
     await replay(log, tmp_path / "journal.db")
     found = dump(tmp_path / "journal.db")
-    assert len(found["events"]) == broken.seq
+    assert len(found["events"]) == broken.seq - 1
+    assert [row[:3] for row in found["dropped"]] == [(broken.seq, broken.subject, broken.msg_id)]
     assert len(found["proposals"]) == 2

@@ -1,0 +1,89 @@
+"""Key files: private, whole, and never shown."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from shared.bus.keys import ROOT, KeyFileError, KeyFolder, read_key
+
+NAMES = (ROOT, "desk", "agent/alpha")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> KeyFolder:
+    made = KeyFolder(tmp_path / "desk" / "keys")
+    made.make_missing(NAMES)
+    return made
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_files_are_for_their_owner_alone_whatever_the_umask(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        folder = KeyFolder(tmp_path / "keys")
+        folder.make_missing(NAMES)
+    finally:
+        os.umask(before)
+    assert mode(folder.path) == 0o700
+    assert [mode(folder.file(name)) for name in NAMES] == [0o600] * 3
+    assert {path.name for path in folder.path.iterdir()} == {"root.nk", "root.pub", "desk.nk", "agent-alpha.nk"}
+
+
+def test_what_is_there_is_kept_and_only_the_missing_made(folder: KeyFolder) -> None:
+    desk = folder.read("desk").public
+    assert folder.make_missing((*NAMES, "gate")) == ["gate"]
+    assert folder.read("desk").public == desk
+    assert folder.kept_root() == folder.read(ROOT).public
+
+
+def test_a_root_key_that_was_taken_away_is_not_made_anew(folder: KeyFolder) -> None:
+    folder.file(ROOT).unlink()
+    assert folder.make_missing(NAMES) == []
+    assert folder.kept_root() is not None
+
+
+@pytest.mark.parametrize("bits", [0o640, 0o604, 0o660, 0o644, 0o601])
+def test_a_file_that_others_can_open_is_refused(folder: KeyFolder, bits: int) -> None:
+    folder.file("desk").chmod(bits)
+    with pytest.raises(KeyFileError, match=rf"desk\.nk is open to other users \(mode {bits:04o}\): `chmod 600"):
+        folder.read("desk")
+
+
+def test_a_folder_that_others_can_open_is_refused(folder: KeyFolder) -> None:
+    folder.path.chmod(0o755)
+    with pytest.raises(KeyFileError, match="chmod 700"):
+        folder.read("desk")
+
+
+@pytest.mark.parametrize("change", ["", "cut", "flipped", "longer", "binary", "root"])
+def test_a_malformed_file_is_refused_with_its_path_and_without_its_content(folder: KeyFolder, change: str) -> None:
+    path = folder.file("desk")
+    seed = path.read_text().strip()
+    texts = {
+        "": "",
+        "cut": seed[:-4],
+        "flipped": f"{seed[:20]}{'A' if seed[20] != 'A' else 'B'}{seed[21:]}",
+        "longer": f"{seed}\n{seed}\n",
+        "root": folder.file(ROOT).read_text(),
+    }
+    path.write_bytes(b"\xff\xfe" * 20 if change == "binary" else texts[change].encode())
+    with pytest.raises(KeyFileError, match=r"desk\.nk is not usable") as refused:
+        folder.read("desk")
+    assert seed[5:15] not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(KeyFileError, match=r"gate\.nk cannot be read: no such file"):
+        read_key(tmp_path / "gate.nk")
+
+
+def test_the_secret_is_not_in_the_text_of_a_key(folder: KeyFolder) -> None:
+    key = folder.read("desk")
+    assert key.public in repr(key)
+    assert folder.file("desk").read_text().strip() not in f"{key!r} {key}"
