@@ -21,6 +21,7 @@ from typing import Any, Final
 
 import msgspec
 
+from services.desk.desk_keys import DeskKeys
 from services.desk.embedded import with_log
 from services.desk.layout import Layout
 from services.journal.replay import replay
@@ -47,7 +48,7 @@ class Line(msgspec.Struct):
     payload: msgspec.Raw
 
 
-async def read(connection: Connection) -> tuple[list[Stored], str]:
+async def read(connection: Connection, keys: DeskKeys) -> tuple[list[Stored], str]:
     """The whole log, and the hash of the state that it folds to."""
     last = await connection.log.last_seq()
     stored: list[Stored] = []
@@ -57,7 +58,7 @@ async def read(connection: Connection) -> tuple[list[Stored], str]:
             stored += await anext(reading)
     finally:
         await reading.aclose()
-    result = await replay(connection.log, None)
+    result = await replay(connection.log, None, keyring=keys.identity().keyring())
     return stored[:last], result.state_hash
 
 

@@ -92,14 +92,14 @@ class _Course:
     async def _join(self) -> Participant[DeskState]:
         """Connect, make sure of server and stream, and fold the log to its end."""
         server = self._supervisor.server
+        self._connection = connection = await connect(server.url, AUTHOR, user=self._keys.user(AUTHOR))
+        await check_log(self._job.layout, connection.log)
         provisioner = await connect(server.url, PROVISIONER, user=self._keys.user(PROVISIONER))
         try:
             await check_server(provisioner, server.monitor_url)
-            await check_log(self._job.layout, provisioner.log)
             await ensure_stream(provisioner)
         finally:
             await provisioner.close()
-        self._connection = connection = await connect(server.url, AUTHOR, user=self._keys.user(AUTHOR))
         signer = self._keys.signer()
         self._rotation = Rotation(self._keys, signer, self._supervisor.reload_server)
         self._participant = participant = Participant(
