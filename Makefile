@@ -51,8 +51,8 @@ format: $(DEV) ## format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/ruff format
 
-bench: $(DEV) ## the benchmarks of bench/, one after another
-	@set -e; for script in $(sort $(wildcard bench/*.py)); do echo $$script; $(BIN)/python $$script $(ARGS); done
+bench: $(DEV) ## the benchmarks of bench/, one after another (ARGS=--json: one document each)
+	@set -e; for script in $(sort $(filter-out bench/_%,$(wildcard bench/*.py))); do echo $$script; $(BIN)/python $$script $(ARGS); done
 
 docs: $(DEV) ## write the generated parts of docs/
 	@if [ -f tools/generate_docs.py ]; then $(BIN)/python tools/generate_docs.py; else echo "docs: nothing to generate yet"; fi

@@ -1,9 +1,10 @@
 """Appending to and reading from the log on a real nats-server, beside bare nats-py in the same run.
 
 Append: awaited one by one, ours with id, expected stream, the author's fence and the stream-wide expectation, the peer's a
-`js.publish` with nothing; blocks of both alternate on one stream that is flushed on every write. Delivery: from the start of an
-append to its arrival at a reader on another connection. Read: the whole log by our reader (contiguity checked, ids kept) and by
-a bare callback subscription with two pulls outstanding; best of some rounds. What was stored and what was read is checked.
+`js.publish` with nothing; blocks of both alternate on one stream that is flushed on every write. Late: ours again, behind as many
+messages as are then read. Delivery: from the start of an append to its arrival at a reader on another connection. Read: the whole
+log by our reader (contiguity checked, ids kept) and by a bare callback subscription with two pulls outstanding; best of some
+rounds. What was stored and what was read is checked.
 """
 
 import argparse
@@ -95,6 +96,11 @@ class Appending:
             self.peers.append(time.perf_counter() - start)
             self._expect(ack.seq)
 
+    def again_behind(self, last_seq: int) -> Times:
+        """What was measured so far; from now on the log is this long."""
+        early, self.ours, self._last_seq = self.ours, [], last_seq
+        return early
+
     def _expect(self, seq: int) -> None:
         if seq != self._last_seq + 1:
             raise SystemExit(f"stored at {seq}, expected {self._last_seq + 1}")
@@ -137,13 +143,14 @@ async def read_ours(reader: Connection, count: int) -> float:
     return seconds
 
 
-async def read_bare(bare: Client, count: int) -> float:
-    """Seconds in which a bare callback subscription with two pulls outstanding counts the log."""
+async def read_bare(bare: Client, count: int, take: Callable[[bytes], object] = len) -> float:
+    """Seconds in which a bare callback subscription with two pulls outstanding takes the payloads of the log."""
     seen, done, inbox = 0, asyncio.Event(), bare.new_inbox()
 
     async def received(message: Msg) -> None:
         nonlocal seen
         if message.reply.startswith("$JS.ACK."):
+            take(message.data)
             seen += 1
             if seen % PULL == PULL // 2:
                 await bare.publish(pull, ask, reply=inbox)
@@ -193,10 +200,15 @@ async def measure(url: str, monitor_url: str, events: int, reads: int, rounds: i
         arrived = await watching
         await fill(writer, max(0, reads - last))
         count = await writer.log.last_seq()
+        early = appending.again_behind(count)
+        for _ in range(blocks):
+            await appending.our_block()
+        count = await writer.log.last_seq()
         return {
-            "append": summary(appending.ours),
+            "append": summary(early),
+            "append_late": summary(appending.ours),
             "append_peer": summary(appending.peers),
-            "delivery": summary([arrived[seq] - start for seq, start in appending.started.items()]),
+            "delivery": summary([arrived[seq] - start for seq, start in appending.started.items() if seq in arrived]),
             "read": {"events": count, "per_s": round(await best(lambda: read_ours(reader, count), count, rounds))},
             "read_peer": {"events": count, "per_s": round(await best(lambda: read_bare(bare, count), count, rounds))},
         }

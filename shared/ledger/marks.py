@@ -22,7 +22,8 @@ HASH_EVERY: Final = 1000
 MAX_MARKS: Final = 1000
 """A journal that is further behind leaves the oldest out; it bounds what a log without any journal keeps in memory."""
 KEPT_CLAIMS: Final = 100
-"""So many newest places, and every one whose hashes differ, so that nothing is ordered twice for one."""
+"""So many newest places at least, and every one whose hashes differ, so that nothing is ordered twice for one."""
+MOST_CLAIMS: Final = 2 * KEPT_CLAIMS
 MAX_TOLD: Final = 6
 
 
@@ -89,10 +90,12 @@ def _claimed(state: State, about: str, claim: tuple[str, str]) -> State:
 
 
 def _kept(claims: dict[str, Claims]) -> dict[str, Claims]:
-    """Without the oldest ones that nothing hangs on."""
+    """Without the oldest ones that nothing hangs on; taken out only now and then, as looking for them costs."""
+    if len(claims) <= MOST_CLAIMS:
+        return claims
     agreed = [about for about, found in claims.items() if not found.differ]
     old = set(agreed[:-KEPT_CLAIMS])
-    return {about: found for about, found in claims.items() if about not in old} if old else claims
+    return {about: found for about, found in claims.items() if about not in old}
 
 
 def halted(state: State, event: Event) -> State:

@@ -5,7 +5,7 @@ import pytest
 from services.journal.hashes import next_draft
 from shared.ledger.fold import apply
 from shared.ledger.hashing import state_hash
-from shared.ledger.marks import HASH_EVERY, KEPT_CLAIMS, MAX_MARKS
+from shared.ledger.marks import HASH_EVERY, KEPT_CLAIMS, MAX_MARKS, MOST_CLAIMS
 from shared.ledger.owed import is_quiet, owed
 from shared.ledger.state import State
 from shared.protocol.events import CancelOrdered, HaltOrdered, MarketObserved, StateHashed
@@ -171,7 +171,7 @@ def test_without_a_journal_marks_and_claims_stay_bounded() -> None:
         scribe.value("eq", "10000")
         scribe.write("gate", StateHashed(day, str(number)), day)
     assert len(scribe.state.marks) == MAX_MARKS
-    assert len(scribe.state.claims) == KEPT_CLAIMS
+    assert KEPT_CLAIMS <= len(scribe.state.claims) <= MOST_CLAIMS
     assert [(item.author, item.type) for item in owed(scribe.state)] == [
         ("executor", "StateHashed"),
         ("journal", "StateHashed"),
