@@ -15,7 +15,7 @@ import pytest
 
 from tests.e2e.desk.cancels import drills, flood
 from tests.support.checker import Auditor
-from tests.support.desks import Message, Watcher, children_of, command, facts, finish, read_log, run_json, running, stop
+from tests.support.desks import Message, Watcher, children_of, command, facts, finish, read_log, run_json, running, stop, wait_for
 from tests.support.runs import DAYS, Finished, finished
 from tests.support.simulators import DATA, broker_account
 
