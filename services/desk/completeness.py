@@ -1,16 +1,20 @@
 """Before anything is started: the log must hold what every service last saw of it, and one that vanished is never made anew."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from services.desk.console import say
 from services.desk.layout import Layout
 from shared.bus.folder import SEEN_FILE, SNAPSHOT_FILE
 from shared.bus.ports import Log, LogBroken
-from shared.bus.seen import compare, read_seen
+from shared.bus.seen import Seen, compare, read_seen
 
 
 async def check_log(layout: Layout, log: Log) -> None:
-    """Raise `LogBroken`, naming the sequences, unless the log is the one that the services of this directory saw."""
+    """Raise `LogBroken`, naming the sequences, unless the log is the one that the services of this directory saw.
+
+    Whoever saw most is asked first, so that all that is lost is named.
+    """
     remembering = [folder for folder in _folders(layout) if _remembers(folder)]
     if not remembering:
         return
@@ -18,14 +22,20 @@ async def check_log(layout: Layout, log: Log) -> None:
         await log.info()
     except LogBroken as error:
         raise LogBroken(f"{error}; {', '.join(map(_said, remembering))}") from error
-    for folder in remembering:
+    for seen, service in sorted(_seen(remembering), key=lambda found: found[0].seq, reverse=True):
+        await compare(log, seen, f"the {service}")
+
+
+def _seen(folders: list[Path]) -> Iterator[tuple[Seen, str]]:
+    """What each service saw last; a file that cannot be read is as good as missing, and that is said."""
+    for folder in folders:
         try:
             seen = read_seen(folder)
         except ValueError as error:
             say(f"propdesk: {error}: it is as good as missing")
             continue
         if seen is not None:
-            await compare(log, seen, f"the {folder.name}")
+            yield seen, folder.name
 
 
 def _folders(layout: Layout) -> list[Path]:

@@ -1,37 +1,14 @@
 """Two servers on one directory: JetStream has no lock of its own, and both acknowledge the same sequences."""
 
 import asyncio
-import json
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import nats
 
 from tests.faults.log.damage import DAYS, Desk, start
-from tests.support.desks import Watcher, command, running, wait_for
+from tests.support.desks import Watcher, administrator, command, running, wait_for
 
 FOREIGN = 20
-
-
-@contextmanager
-def foreign_server(desk: Desk) -> Iterator[str]:
-    """A nats-server started by hand on the desk's store; its address."""
-    folder = desk.folder / "foreign"
-    folder.mkdir()
-    config = folder / "nats.conf"
-    store = f'jetstream {{ store_dir: "{desk.folder / "js"}", sync_interval: always }}'
-    config.write_text(f'listen: "127.0.0.1:-1"\nports_file_dir: "{folder}"\n{store}\n')
-    server = subprocess.Popen([str(Path(sys.executable).with_name("nats-server")), "-c", str(config)], stderr=subprocess.DEVNULL)
-    try:
-        ports = folder / f"nats-server_{server.pid}.ports"
-        yield str(wait_for(lambda: ports.exists() and ports.read_text() and json.loads(ports.read_text())["nats"][0]))
-    finally:
-        server.terminate()
-        server.wait(20)
 
 
 async def publish(url: str) -> None:
@@ -50,7 +27,7 @@ def test_a_second_desk_on_the_directory_is_refused_by_the_lock(desk: Desk) -> No
 
 
 def test_what_a_server_started_by_hand_did_to_the_log_is_noticed_at_the_next_start(desk: Desk) -> None:
-    with running(desk.folder, "--days", DAYS) as process, foreign_server(desk) as url:
+    with running(desk.folder, "--days", DAYS) as process, administrator(desk.folder) as url:
         with Watcher(desk.folder) as watcher:
             wait_for(lambda: watcher.wait_for_type("FillSettled").seq > desk.last_seq)
             asyncio.run(publish(url))
