@@ -50,11 +50,46 @@ def read_command(payload: bytes) -> Cancel:
     try:
         command = decode(Cancel, payload)
     except EnvelopeError as error:
-        raise CommandRefused("bad_request", f"{error}; send command (cancel), order, reason and request") from error
+        raise CommandRefused("bad_request", _fault(payload)) from error
     reason = clean_text(command.reason, MAX_TEXT_CHARS).strip()
     if not reason:
         raise CommandRefused("bad_request", "a reason is needed")
     return msgspec.structs.replace(command, reason=reason)
+
+
+_WANTED: Final = {
+    "command": "the word cancel",
+    "order": f"an order's id of 1 to {MAX_ORDER_ID_CHARS} characters",
+    "reason": f"a text of 1 to {MAX_TEXT_CHARS} characters",
+    "request": f"an id of 1 to {MAX_REQUEST_CHARS} letters, digits, _ and -",
+}
+
+
+def _fault(payload: bytes) -> str:
+    """What is wrong with a request, field by field, in plain words."""
+    try:
+        document = msgspec.json.decode(payload)
+    except (msgspec.DecodeError, ValueError):
+        document = None
+    if not isinstance(document, dict):
+        return f"a request is a JSON object with {', '.join(_WANTED)}"
+    for name, wanted in _WANTED.items():
+        if name not in document:
+            return f"{name} is missing: it is {wanted}"
+        if not _fits(name, document[name]):
+            return f"{name} must be {wanted}"
+    extra = next((name for name in document if name not in _WANTED), None)
+    return f"{extra} is no field of a request: it has {', '.join(_WANTED)}" if extra else "the request cannot be read"
+
+
+def _fits(name: str, value: object) -> bool:
+    """Whether one field alone would be accepted."""
+    parts = {"command": "cancel", "order": "o", "reason": "r", "request": "q", name: value}
+    try:
+        msgspec.convert(parts, Cancel)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 async def carry_out(participant: Participant[DeskState], command: Cancel) -> Done:
