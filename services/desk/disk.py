@@ -47,13 +47,17 @@ class Disk:
         """Asked when something failed: whether a full disk is the likely cause. Says so if it is."""
         free = self._free_if_full()
         if free is None:
-            return self._seen_at is not None and time.monotonic() - self._seen_at < self._bounds.disk_after_s
+            return False
         self._stopped_us = True
         self._seen_at = now = time.monotonic()
         if self._said_at is None or now - self._said_at >= self._bounds.disk_say_s:
             self._said_at = now
             say(f"propdesk: {self._words(free)}: free some space, the run goes on by itself")
         return True
+
+    def explains(self) -> bool:
+        """Asked when a request failed that was repeated for long: whether the disk is full, or was a while ago."""
+        return self.stops() or (self._seen_at is not None and time.monotonic() - self._seen_at < self._bounds.disk_after_s)
 
     def failure(self) -> RunFailed | None:
         """What to raise when nothing moves for too long; None if the disk is not the reason."""

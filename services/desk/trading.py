@@ -45,7 +45,7 @@ async def _went_through(course: "_Course", supervisor: Supervisor) -> bool:
     except Refused as error:
         raise UsageError(str(error)) from error
     except BusError as error:
-        if supervisor.disk.stops():
+        if supervisor.disk.explains():
             return False
         raise RunFailed(f"{type(error).__name__}: {error}") from error
     finally:
