@@ -1,6 +1,7 @@
 """Operator commands: read from a request, carried out by the desk's own loop, answered with the event they became."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Annotated, Final
 
 import msgspec
@@ -67,16 +68,68 @@ class CommandRefused(Exception):
 
 def read_command(payload: bytes) -> Command:
     """Decode a request; raises `CommandRefused` that says what is accepted."""
+    rotates = _is_rotation(payload)
+    kind: type[Command] = Rotate if rotates else Cancel
     try:
-        rotates = decode(_Kind, payload).command == "rotate"
-        command: Command = decode(Rotate, payload) if rotates else decode(Cancel, payload)
+        command = decode(kind, payload)
     except EnvelopeError as error:
-        accepted = "send command (cancel with order, rotate with who), reason and request"
-        raise CommandRefused("bad_request", f"{error}; {accepted}") from error
+        raise CommandRefused("bad_request", _fault(payload, _WANTED_ROTATE if rotates else _WANTED, kind)) from error
     reason = clean_text(command.reason, MAX_TEXT_CHARS).strip()
     if not reason:
         raise CommandRefused("bad_request", "a reason is needed")
     return msgspec.structs.replace(command, reason=reason)
+
+
+def _is_rotation(payload: bytes) -> bool:
+    """Whether a request says that it rotates a key; what cannot be read does not."""
+    try:
+        return decode(_Kind, payload).command == "rotate"
+    except EnvelopeError:
+        return False
+
+
+_WANTED: Final = {
+    "command": "the word cancel",
+    "order": f"an order's id of 1 to {MAX_ORDER_ID_CHARS} characters",
+    "reason": f"a text of 1 to {MAX_TEXT_CHARS} characters",
+    "request": f"an id of 1 to {MAX_REQUEST_CHARS} letters, digits, _ and -",
+}
+
+
+_WANTED_ROTATE: Final = {
+    "command": "the word rotate",
+    "who": "an author's or a book's name",
+    "reason": _WANTED["reason"],
+    "request": _WANTED["request"],
+}
+
+
+def _fault(payload: bytes, fields: Mapping[str, str], kind: type[Command]) -> str:
+    """What is wrong with a request, field by field, in plain words."""
+    try:
+        document = msgspec.json.decode(payload)
+    except (msgspec.DecodeError, ValueError):
+        document = None
+    if not isinstance(document, dict):
+        return f"a request is a JSON object with {', '.join(fields)}"
+    for name, wanted in fields.items():
+        if name not in document:
+            return f"{name} is missing: it is {wanted}"
+        if not _fits(kind, name, document[name]):
+            return f"{name} must be {wanted}"
+    extra = next((name for name in document if name not in fields), None)
+    return f"{extra} is no field of a request: it has {', '.join(fields)}" if extra else "the request cannot be read"
+
+
+def _fits(kind: type[Command], name: str, value: object) -> bool:
+    """Whether one field alone would be accepted."""
+    about = {"command": "rotate", "who": "gate"} if kind is Rotate else {"command": "cancel", "order": "o"}
+    parts = {**about, "reason": "r", "request": "q", name: value}
+    try:
+        msgspec.convert(parts, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 async def carry_out(participant: Participant[DeskState], command: Command, rotation: Rotation | None = None) -> Done:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from services.desk.access import check_access
 from services.desk.completeness import check_log
 from services.desk.desk_keys import DeskKeys, books_with_keys
 from services.desk.errors import Interrupted, LogLost, RunFailed, UsageError
@@ -24,7 +25,11 @@ CONNECT_WAIT_S = 10.0
 
 
 def running_desk(layout: Layout) -> int | None:
-    """The pid of the desk that runs in this directory, None if none does; raises `UsageError` if there is no log."""
+    """The pid of the desk that runs in this directory, None if none does.
+
+    Raises `UsageError` if there is no log, or one that cannot be used.
+    """
+    check_access(layout)
     if not layout.has_log:
         raise UsageError(f"there is no event log in {layout.root}: start a run, or name the directory with --dir")
     return is_held(layout)

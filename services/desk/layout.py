@@ -13,6 +13,9 @@ from shared.protocol.ids import STREAM
 
 DEFAULT_DIR: Final = ".propdesk"
 MAX_OLD: Final = 10_000
+MAX_LOCK_BYTES: Final = 32
+OF_FILE_SYSTEM: Final = frozenset({"lost+found"})
+"""What lies in a new file system and is nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,15 @@ class Layout:
 
     @property
     def is_ours(self) -> bool:
-        """Whether anything of a desk lies in the directory."""
-        return any(path.exists() for path in (self.lock, self.stream, self.broker, self.services, self.journal))
+        """Whether a desk made the directory: a folder named `js` alone may be anybody's."""
+        return _is_lock(self.lock) or self.has_log or (self.broker / "journal.jsonl").is_file() or self.services.is_dir()
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the directory holds something, and nothing of a desk."""
+        if not self.root.is_dir() or self.is_ours:
+            return False
+        return any(path.name not in OF_FILE_SYSTEM for path in self.root.iterdir())
 
     def folder_of(self, service: str) -> Path:
         """The folder of one service."""
@@ -98,6 +108,14 @@ class Layout:
         with writing(self.root):
             for folder in (self.root, self.stream, self.broker, self.logs):
                 folder.mkdir(parents=True, exist_ok=True)
+
+
+def _is_lock(path: Path) -> bool:
+    """Whether a file is a desk's lock: empty, or a process id and a newline."""
+    if not path.is_file() or path.stat().st_size > MAX_LOCK_BYTES:
+        return False
+    text = path.read_bytes().strip()
+    return not text or text.isdigit()
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from services.desk.access import check_access
 from services.desk.arguments import Prepared
 from services.desk.console import say
 from services.desk.desk_keys import DeskKeys
@@ -67,8 +68,9 @@ def run(job: Job) -> None:
 
 def open_directory(layout: Layout, *, fresh: bool, bounds: Bounds) -> Lock:
     """Take the data directory: lock it, with `fresh` put an old one aside first, make its folders; raises `UsageError`."""
-    if layout.root.exists() and not layout.root.is_dir():
-        raise UsageError(f"{layout.root} is no directory: name another one with --dir or PROPDESK_DIR")
+    check_access(layout)
+    if layout.is_foreign:
+        raise UsageError(f"{layout.root} holds files that are not a desk's: name an empty or a new directory with --dir")
     if fresh and layout.is_ours:
         _make_way(layout, bounds)
     created = not layout.root.exists()
@@ -91,7 +93,7 @@ def _make_way(layout: Layout, bounds: Bounds) -> None:
     """Put the old directory aside, which nobody may be using."""
     lock = Lock.take(layout, bounds.orphans_s)
     try:
-        put_aside(layout)
+        say(f"propdesk: the old directory is now {put_aside(layout)}")
     finally:
         lock.release()
 

@@ -68,7 +68,7 @@ def endings_of(name: str) -> Endings:
     """Exit codes of a service that end the run, because starting it again would not help."""
 
     def refused(lines: tuple[str, ...]) -> DeskError:
-        return RunFailed(f"the {name} refuses its configuration", lines)
+        return RunFailed(f"the {name} refuses to start: {lines[-1] if lines else 'it gave no reason'}", lines[:-1])
 
     common: Endings = {WRONG_CONFIGURATION: refused, LOG_BROKEN_EXIT: _log_broken}
     return {**common, RECONCILIATION_FAILED: _log_lost} if name == EXECUTOR else common
