@@ -36,6 +36,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     return finished(tmp_path_factory.mktemp("undisturbed") / "desk", "--days", DAYS)
 
 
+@pytest.mark.long
 def test_dying_once_at_every_border_changes_nothing(undisturbed: Finished, tmp_path: Path) -> None:
     places = tmp_path / "places"
     for author in APPENDED:
