@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from services.agent.sources import SourceError, SourceSpec, check_source, log_argument, parse_source
+from services.agent.sources import SourceError, SourceSpec, check_source, log_argument, parse_source, source_warnings
 from services.desk.errors import UsageError
 from services.desk.steps import OPENING_REASON, Plan
 from services.desk.window import window
@@ -80,7 +80,8 @@ def prepare(options: RunOptions) -> Prepared:
         seed=options.seed,
         policy_hash=policy.policy_hash,
     )
-    return Prepared(Plan(args, policy), prices, sessions, sources, (*prices.warnings, *loaded.warnings))
+    unused = (told for spec in sources for told in source_warnings(spec.kind, spec.argument, args.sessions))
+    return Prepared(Plan(args, policy), prices, sessions, sources, (*unused, *prices.warnings, *loaded.warnings))
 
 
 def _sources(texts: "Iterable[str]") -> tuple[SourceSpec, ...]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from services.simulator.broker import Broker
 from services.simulator.exchange import Exchange
-from services.simulator.journal_file import JournalError, JournalFile, JournalMismatch, NotStored
+from services.simulator.journal_file import JournalError, JournalFile, JournalRefused, NotStored
 from services.simulator.listening import PortError, announce, listen
 from services.simulator.prices import PriceFileError, load_prices
 from services.simulator.server import Server
@@ -24,13 +24,13 @@ _log: Final = logging.getLogger("services.simulator")
 
 
 def main() -> int:
-    """Run the simulator; 0 after a signal or the parent's end, 1 when its file failed, 2 for a wrong configuration."""
+    """Run the simulator; 0 after a signal or the parent's end, 1 when its file failed, 2 for what a restart does not mend."""
     logging.basicConfig(format="%(asctime)s simulator %(levelname)s %(message)s", stream=sys.stderr)
     try:
         settings = load_settings()
         logging.getLogger().setLevel(settings.log_level.upper())
         asyncio.run(_run(settings))
-    except (SettingsError, PriceFileError, PortError, JournalMismatch) as error:
+    except (SettingsError, PriceFileError, PortError, JournalRefused) as error:
         _log.error("%s", error)
         return 2
     except (JournalError, NotStored) as error:

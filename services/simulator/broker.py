@@ -39,7 +39,7 @@ class Broker:
     """Books of the one account. `state` is the model's, `orders` by permanent id, `executions` in order of their number."""
 
     def __init__(self, exchange: Exchange, journal: JournalFile) -> None:
-        """Fold the file; begin it if it is empty. Raises `JournalError`, `JournalMismatch` for other data or other terms."""
+        """Fold the file; begin it if it is empty. Raises `JournalError`, `JournalRefused` for a damaged one or other terms."""
         self.exchange, self._journal = exchange, journal
         self.state = opening(exchange.terms)
         self.orders: dict[int, Order] = {}

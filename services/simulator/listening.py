@@ -9,6 +9,7 @@ from typing import Final
 HOST: Final = "127.0.0.1"
 NAME: Final = "port"
 MAX_PORT: Final = 65_535
+MAX_TEXT_BYTES: Final = 16
 _BACKLOG: Final = 64
 _log: Final = logging.getLogger(__name__)
 
@@ -63,8 +64,11 @@ def _bind(port: int) -> socket.socket:
 
 def _read(path: Path) -> int:
     """The port in the file, 0 if there is none that can be one."""
+    if not path.is_file():
+        return 0
     try:
-        text = path.read_text("ascii").strip()
+        with path.open("rb") as file:
+            text = file.read(MAX_TEXT_BYTES).decode("ascii").strip()
     except (OSError, ValueError):
         return 0
     return int(text) if text.isdigit() and len(text) <= len(str(MAX_PORT)) and int(text) <= MAX_PORT else 0

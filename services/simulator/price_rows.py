@@ -3,17 +3,19 @@
 import csv
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from datetime import date
 from typing import Final, NamedTuple
 
 from services.simulator.price_errors import PriceFileError, shown
 from services.simulator.price_numbers import check_order, price, volume
+from services.simulator.price_symbols import fault, one_spelling
 
 HEADER: Final = ["date", "symbol", "open", "high", "low", "close", "volume"]
 VOLUME: Final = HEADER.index("volume")
 SEMICOLONS: Final = "separate with commas, not semicolons"
-MAX_SYMBOL_CHARS: Final = 32
+TOO_FEW: Final = "write every field, an unknown one as nothing between two commas"
+TOO_MANY: Final = "write numbers with a point and no thousands separators"
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
@@ -36,6 +38,7 @@ class Rows:
         self.sessions: list[date] = []
         self.columns: dict[str, list[Fields | None]] = {}
         self.dropped: dict[date, int] = {}
+        self._spellings: dict[str, str] = {}
         self._day_text: str | None = None
         self._day = date.min
         self._dropping = False
@@ -78,7 +81,7 @@ class Rows:
             return
         if self._blank_line is not None:
             raise self._error(self._blank_line, None, "a blank line between rows: remove it")
-        hint = SEMICOLONS if ";" in row[0] else "write numbers with a point and no thousands separators"
+        hint = SEMICOLONS if ";" in row[0] else TOO_FEW if len(row) < len(HEADER) else TOO_MANY
         found = shown(",".join(row))
         raise self._error(line, None, f"{len(row)} fields instead of {len(HEADER)}, found {found}: {hint}")
 
@@ -108,10 +111,12 @@ class Rows:
         raise self._error(line, "date", f"found {shown(text)}: {what}")
 
     def _new_column(self, line: int, symbol: str) -> list[Fields | None]:
-        """The column of a symbol that is seen for the first time. Any printable text is a name: NA, TRUE and 7203 too."""
-        if not symbol or symbol != symbol.strip() or not symbol.isprintable() or ":" in symbol or len(symbol) > MAX_SYMBOL_CHARS:
-            what = f"a symbol is 1 to {MAX_SYMBOL_CHARS} printable characters without a colon or blanks around it"
-            raise self._error(line, "symbol", f"found {shown(symbol)}: {what}")
+        """The column of a symbol that is seen for the first time."""
+        if wrong := fault(symbol):
+            raise self._error(line, "symbol", f"found {shown(symbol)}: {wrong}")
+        other = self._spellings.setdefault(one_spelling(symbol), symbol)
+        if other != symbol:
+            raise self._error(line, "symbol", f"found {shown(symbol)} beside {shown(other)}: write one name in one way")
         return self.columns.setdefault(symbol, [])
 
     def _fields(self, line: int, row: list[str]) -> Fields | None:
@@ -163,3 +168,9 @@ def _check_header(file: str, row: list[str]) -> None:
     if row != HEADER:
         place = next(place for place, column in enumerate(row) if HEADER[place : place + 1] != [column])
         raise PriceFileError(file, 1, str(place + 1), f"found {shown(row[place])}: {wanted}, in this order")
+
+
+def line_numbers(text: str, wanted: Set[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """The lines (from 1) of rows by date and symbol as they are spelled in a text that `read_rows` has accepted."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    return {(row[0], row[1]): reader.line_num for row in reader if len(row) > 1 and (row[0], row[1]) in wanted}

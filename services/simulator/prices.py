@@ -5,6 +5,7 @@ keeps loading fast. A bar without a close is no bar: nothing is quoted, filled o
 """
 
 import hashlib
+import stat
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Final, NamedTuple
 
 from services.simulator.jumps import Jump, find_jumps
 from services.simulator.price_errors import PriceFileError
-from services.simulator.price_rows import Fields, Rows, read_rows
+from services.simulator.price_rows import Fields, Rows, line_numbers, read_rows
 
 __all__ = ["Bar", "Fields", "Jump", "PriceFile", "PriceFileError", "load_prices"]
 
@@ -86,7 +87,8 @@ def load_prices(path: Path, is_session: Callable[[date], bool] | None = None) ->
     Byte order mark, CRLF, blank lines at the end and a missing final newline are accepted. Raises `PriceFileError`.
     """
     data = _read(path)
-    rows = read_rows(path.name, _text(path.name, data), is_session or _xnys())
+    text = _text(path.name, data)
+    rows = read_rows(path.name, text, is_session or _xnys())
     columns = {symbol: rows.columns[symbol] for symbol in sorted(rows.columns)}
     jumps = tuple(jump for symbol, column in columns.items() for jump in find_jumps(symbol, rows.sessions, column))
     return PriceFile(
@@ -94,7 +96,7 @@ def load_prices(path: Path, is_session: Callable[[date], bool] | None = None) ->
         sha256=hashlib.sha256(data).hexdigest(),
         sessions=tuple(rows.sessions),
         symbols=tuple(columns),
-        warnings=(*_dropped(rows), *_gaps(rows.sessions, columns), *_first(jumps)),
+        warnings=(*_dropped(rows), *_gaps(rows.sessions, columns), *_bare(text, rows.sessions, columns), *_first(jumps)),
         jumps=jumps,
         columns=columns,
     )
@@ -108,13 +110,20 @@ def _xnys() -> Callable[[date], bool]:
 
 
 def _read(path: Path) -> bytes:
-    """The file's bytes; raises `PriceFileError`."""
+    """The bytes of a regular file; raises `PriceFileError`. Nothing else is opened: a pipe would wait, a device never end."""
     try:
-        if (size := path.stat().st_size) > MAX_FILE_BYTES:
-            raise PriceFileError(path.name, None, None, f"{size} bytes, at most {MAX_FILE_BYTES} are read: split the file")
-        return path.read_bytes()
-    except OSError as error:
-        raise PriceFileError(str(path), None, None, f"cannot be read ({error.strerror}): check the path") from error
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise PriceFileError(str(path), None, None, "is no regular file: give a CSV file, not a folder, pipe or device")
+        if found.st_size <= MAX_FILE_BYTES:
+            with path.open("rb") as file:
+                data = file.read(MAX_FILE_BYTES + 1)
+            if len(data) <= MAX_FILE_BYTES:
+                return data
+    except (OSError, ValueError) as error:
+        said = error.strerror if isinstance(error, OSError) else str(error)
+        raise PriceFileError(str(path), None, None, f"cannot be read ({said}): check the path") from error
+    raise PriceFileError(str(path), None, None, f"over {MAX_FILE_BYTES} bytes, which is the most that is read: split the file")
 
 
 def _text(file: str, data: bytes) -> str:
@@ -147,6 +156,28 @@ def _gaps(sessions: Sequence[date], columns: Mapping[str, Sequence[Fields | None
             days = _list([str(sessions[index]) for index in missing])
             warnings.append(f"{symbol} has no close on {days}: unknown on those days")
     return warnings[:MAX_NAMED]
+
+
+def _bare(text: str, sessions: Sequence[date], columns: Mapping[str, Sequence[Fields | None]]) -> list[str]:
+    """One warning per symbol with bars that lack open, high or low among whole ones: how many, and the line of the first."""
+    found: dict[str, list[int]] = {}
+    for symbol, column in columns.items():
+        closes = [index for index, fields in enumerate(column) if fields is not None and fields.close is not None]
+        bare = [index for index in closes if not _is_whole(column[index])]
+        if 0 < len(bare) < len(closes):
+            found[symbol] = bare
+    named = dict(list(found.items())[:MAX_NAMED])
+    lines = line_numbers(text, {(sessions[bare[0]].isoformat(), symbol) for symbol, bare in named.items()}) if named else {}
+    return [
+        f"{symbol} has {len(bare)} of its rows without open, high or low, the first on line "
+        f"{lines[(sessions[bare[0]].isoformat(), symbol)]}: on those days it trades by closes alone"
+        for symbol, bare in named.items()
+    ]
+
+
+def _is_whole(fields: Fields | None) -> bool:
+    """Whether a bar has open, high and low."""
+    return fields is not None and None not in fields[:3]
 
 
 def _first(jumps: Sequence[Jump]) -> list[str]:

@@ -36,8 +36,10 @@ class Auditor:
         self.policy: dict[str, Any] = {}
         self.observed: dict[str, dict[str, Any]] = {}
         self.proposed: dict[str, list[dict[str, Any]]] = {}
+        self.judged: set[str] = set()
         self.approved: dict[str, dict[str, Any]] = {}
         self.seen_orders: set[str] = set()
+        self.executions: set[str] = set()
         self.approvals = self.blocks = self.fills = 0
         self.tips: dict[str, tuple[int, str]] = {}
 
@@ -47,7 +49,10 @@ class Auditor:
         self._links(subject, event, payload)
         handler = getattr(self, f"_{event['type'].lower()}", None)
         if handler is not None:
-            handler(event, event["data"])
+            try:
+                handler(event, event["data"])
+            except (KeyError, IndexError, StopIteration, TypeError, ValueError, ArithmeticError) as error:
+                self.say(event, f"cannot be followed: {type(error).__name__} {error}")
 
     def say(self, event: dict[str, Any], text: str) -> None:
         self.breaches.append(f"{event['id']}: {text}")
@@ -76,10 +81,15 @@ class Auditor:
         self.proposed[event["run"]] = data["orders"]
 
     def _verdict(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        self.judged.add(event["run"])
+        if event["run"] not in self.proposed:
+            return self.say(event, "judges what nobody proposed")
         orders = self.proposed[event["run"]]
         if sorted(row["index"] for row in data["decisions"]) != list(range(1, len(orders) + 1)):
             self.say(event, "does not decide every proposed order once")
-        evidence = next(self.observed[name] for name in data["evidence"] if name in self.observed)
+        evidence = next((self.observed[name] for name in data["evidence"] if name in self.observed), None)
+        if evidence is None:
+            return self.say(event, "names no observation that it rests on")
         for row in data["decisions"]:
             if not row["approved"]:
                 self.blocks += 1
@@ -87,7 +97,15 @@ class Auditor:
                     self.say(event, f"blocks order {row['index']} without a reason")
                 continue
             self.approvals += 1
+            if not 1 <= row["index"] <= len(orders):
+                self.say(event, f"approves order {row['index']}, of {len(orders)} proposed")
+                continue
             self._judge(event, row, orders[row["index"] - 1], evidence)
+        return None
+
+    def _runended(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        if event["run"] in self.proposed and event["run"] not in self.judged:
+            self.say(event, "ends a run whose proposal has no verdict")
 
     def _judge(self, event: dict[str, Any], row: dict[str, Any], proposed: dict[str, Any], evidence: dict[str, Any]) -> None:
         """Hold one approved order against the policy, by arithmetic of our own."""
@@ -172,32 +190,51 @@ class Auditor:
         return None
 
     def _orderwithheld(self, event: dict[str, Any], data: dict[str, Any]) -> None:
-        order = self.books[event["book"]].open.pop(data["order"])
+        order = self.books[event["book"]].open.pop(data["order"], None)
+        if order is None:
+            return self.say(event, "withholds an order that is not open")
+        if data["order"] in self.seen_orders:
+            self.say(event, "withholds an order that was sent")
         self.books[event["book"]].used[order["month"]] -= 1
+        return None
 
     def _orderclosed(self, event: dict[str, Any], data: dict[str, Any]) -> None:
-        order = self.books[event["book"]].open.pop(data["order"])
+        order = self.books[event["book"]].open.pop(data["order"], None)
+        if order is None:
+            return self.say(event, "closes an order that is not open")
         if order["quantity"] - order["left"] != Decimal(data["filled"]):
             self.say(event, f"says {data['filled']} filled, the fills say {order['quantity'] - order['left']}")
+        return None
 
     def _fillsettled(self, event: dict[str, Any], data: dict[str, Any]) -> None:
         self.fills += 1
         if data["order"] not in self.seen_orders:
             self.say(event, "fills an order that was never sent")
-        book, order = self.books[event["book"]], self.books[event["book"]].open[data["order"]]
+        book = self.books[event["book"]]
+        order = book.open.get(data["order"])
+        if order is None:
+            return self.say(event, "fills an order that is not open")
+        if data["execution"] in self.executions:
+            self.say(event, "books an execution twice")
+        self.executions.add(data["execution"])
         quantity, price, buy = Decimal(data["quantity"]), Decimal(data["price"]), data["side"] == "BUY"
         if price <= 0 or (price > order["limit"] if buy else price < order["limit"]):
             self.say(event, f"fills at {price}, beyond the limit {order['limit']}")
         order["left"] -= quantity
         if order["left"] < 0:
             self.say(event, "fills more than was ordered")
+        if (f"{data['symbol']}:{data['currency']}", buy) != (order["key"], order["buy"]):
+            self.say(event, "fills another instrument or side than was approved")
         book.held[order["key"]] += quantity if buy else -quantity
+        if book.held[order["key"]] < 0:
+            self.say(event, f"leaves {book.held[order['key']]} of {order['key']}")
         gross, fee = quantity * price * Decimal(data["fx"]), Decimal(data["fee"]["amount"])
         if Decimal(data["cash_effect"]) != (-gross if buy else gross) - fee:
             self.say(event, f"has cash effect {data['cash_effect']}")
         book.cash += Decimal(data["cash_effect"])
         if book.cash < 0:
             self.say(event, f"leaves cash at {book.cash}")
+        return None
 
     def against_broker(self, positions: dict[str, Decimal], cash: Decimal, opening_cash: Decimal) -> None:
         """Compare the sum of all books with the broker's own account."""

@@ -11,6 +11,8 @@ from services.agent.sources.registry import (
     log_argument,
     open_source,
     parse_source,
+    source_warnings,
+    unused_dates,
 )
 
 __all__ = [
@@ -28,4 +30,6 @@ __all__ = [
     "log_argument",
     "open_source",
     "parse_source",
+    "source_warnings",
+    "unused_dates",
 ]

@@ -93,7 +93,9 @@ def parse_decisions(file: str, text: str) -> Decisions:
             if line.date in by_date:
                 raise ValueError(f"{line.date} is listed twice: put all its orders on one line")
             by_date[line.date] = tuple(_proposed(order) for order in line.orders)
-        except (ValueError, RecursionError) as error:
+        except RecursionError as error:
+            raise SourceError(f"lists and objects stand too deep in one another; {SHAPE}", file, number) from error
+        except ValueError as error:
             raise SourceError(str(error)[:MAX_MESSAGE_CHARS], file, number) from error
     if not by_date:
         raise SourceError(

@@ -5,6 +5,7 @@ So a run that is resumed decides as it began, wherever the file is by then.
 """
 
 import hashlib
+import stat
 from pathlib import Path
 from typing import Final
 
@@ -38,7 +39,7 @@ def keep(argument: str, data_dir: Path) -> None:
     data = _read(Path(argument))
     path = _kept(_name(data), data_dir)
     try:
-        if path.exists() and path.read_bytes() == data:
+        if path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data:
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(".part")
@@ -59,14 +60,20 @@ def _kept(name: str, data_dir: Path) -> Path:
 
 
 def _read(path: Path) -> bytes:
-    """A file's bytes; raises `SourceError`."""
+    """The bytes of a regular file; raises `SourceError`. Anything else is never opened: a pipe would wait, a device never end."""
     try:
-        if (size := path.stat().st_size) > MAX_FILE_BYTES:
-            raise SourceError(f"{size} bytes, at most {MAX_FILE_BYTES} are read: split the file", str(path))
-        return path.read_bytes()
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise SourceError("is no regular file: give a file of JSON lines, not a folder, pipe or device", str(path))
+        if found.st_size <= MAX_FILE_BYTES:
+            with path.open("rb") as file:
+                data = file.read(MAX_FILE_BYTES + 1)
+            if len(data) <= MAX_FILE_BYTES:
+                return data
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) else str(error)
         raise SourceError(f"cannot be read ({said}): check the path", str(path)) from error
+    raise SourceError(f"over {MAX_FILE_BYTES} bytes, which is the most that is read: split the file", str(path))
 
 
 def _text(file: str, data: bytes) -> str:

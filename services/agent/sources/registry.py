@@ -1,9 +1,10 @@
 """The sources that can be asked for by name, and the text that asks for one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from services.agent.sources.decisions import Decisions
 from services.agent.sources.equal_weight import EqualWeight
 from services.agent.sources.errors import SourceError
 from services.agent.sources.hold import Hold
@@ -12,9 +13,11 @@ from services.agent.sources.momentum import Momentum
 from services.agent.sources.port import Source
 from services.agent.sources.rule_breaker import RuleBreaker
 from shared.protocol.ids import IdError, check_book
+from shared.protocol.instants import Day
 
 FORM: Final = "KIND[:ARG][@BOOK]"
 MAX_SHOWN_CHARS: Final = 80
+MAX_SHOWN_DATES: Final = 5
 
 
 class SourceKind(NamedTuple):
@@ -67,6 +70,24 @@ def open_source(kind: str, argument: str, data_dir: Path | None = None) -> Sourc
     """Make a source of what the run's arguments say; raises `SourceError`."""
     _check_argument(kind, argument, given=bool(argument))
     return SOURCES[kind].make(argument, data_dir)
+
+
+def unused_dates(kind: str, argument: str, sessions: Collection[Day]) -> tuple[Day, ...]:
+    """Dates, ascending, for which a source has decisions although they are none of `sessions`; raises `SourceError`."""
+    source = open_source(kind, argument)
+    return tuple(sorted(set(source.by_date).difference(sessions))) if isinstance(source, Decisions) else ()
+
+
+def source_warnings(kind: str, argument: str, sessions: Collection[Day]) -> tuple[str, ...]:
+    """What a person should know of a source before a run over `sessions`, as sentences; raises `SourceError`."""
+    unused = unused_dates(kind, argument, sessions)
+    if not unused:
+        return ()
+    more = f" and {len(unused) - MAX_SHOWN_DATES} more" if len(unused) > MAX_SHOWN_DATES else ""
+    dates = f"{len(unused)} dates are" if len(unused) > 1 else "1 date is"
+    return (
+        f"{Path(argument).name}: {dates} no session of this run, nothing is done for {', '.join(unused[:MAX_SHOWN_DATES])}{more}",
+    )
 
 
 def log_argument(kind: str, argument: str) -> str:

@@ -1,5 +1,6 @@
 """Bad input: one clear line, exit 2, and nothing half-written."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,45 @@ def test_a_file_saved_by_a_spreadsheet_gives_the_same_run_as_the_plain_one(tmp_p
     args = ("--days", "2", "--source", "equal_weight")
     plain, saved = (run_json(tmp_path / name, "--data", str(tmp_path / f"{name}.csv"), *args) for name in ("plain", "saved"))
     assert plain["state_hash"] == saved["state_hash"]
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "folder", "10 GB"])
+@pytest.mark.parametrize("option", ["--data", "--source"])
+def test_what_is_no_regular_file_of_a_bounded_size_is_refused_without_waiting(tmp_path: Path, kind: str, option: str) -> None:
+    path = tmp_path / "given"
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "folder":
+            path.mkdir()
+        case _:
+            with path.open("wb") as file:
+                file.truncate(10 * 1024**3)
+    words = ("given", "over ") if kind == "10 GB" else ("given", "is no regular file")
+    refused(tmp_path, option, str(path) if option == "--data" else f"file:{path}", mentions=words)
+
+
+def test_dates_of_an_order_file_that_the_run_never_reaches_are_named_at_the_start(tmp_path: Path) -> None:
+    prices, orders = tmp_path / "prices.csv", tmp_path / "orders.jsonl"
+    prices.write_text(GOOD)
+    orders.write_text("".join(f'{{"date": "{day}", "orders": []}}\n' for day in ("2022-01-01", "2022-01-04", "2021-01-04")))
+    args = ("--data", str(prices), "--days", "1", "--source", f"file:{orders}")
+    done = command("run", "--json", "--dir", str(tmp_path / "desk"), *args)
+    assert done.returncode == 0, done.stderr
+    told = "orders.jsonl: 3 dates are no session of this run, nothing is done for 2021-01-04, 2022-01-01, 2022-01-04"
+    assert told in done.stderr
+
+
+@pytest.mark.parametrize("content", ["garbage\n", "garbage"])
+def test_a_broker_memory_that_is_not_the_brokers_ends_the_run_at_once_naming_the_file(tmp_path: Path, content: str) -> None:
+    prices, folder = tmp_path / "prices.csv", tmp_path / "desk"
+    prices.write_text(GOOD)
+    (folder / "broker").mkdir(parents=True)
+    (folder / "broker" / "journal.jsonl").write_text(content)
+    done = command("run", "--json", "--dir", str(folder), "--data", str(prices), "--days", "1")
+    assert done.returncode in {1, 2}
+    assert done.stdout == ""
+    assert "journal.jsonl, line 1: it is not as it was written; restore the file from a copy" in done.stderr
+    assert "started again" not in done.stderr

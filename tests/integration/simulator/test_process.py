@@ -128,9 +128,41 @@ def test_a_corrupt_line_ends_the_start_and_is_named(make):
     before = simulator.journal.read_bytes().replace(b'"side":"BUY"', b'"side":"SELL"')
     simulator.journal.write_bytes(before)
     code, words = simulator.failed()
-    assert code == 1
+    assert code == 2
     assert "journal.jsonl, line 3: it is not as it was written" in words
     assert simulator.journal.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"\x7fELF garbage", b"garbage\n", b'{"n":1,"op":"open","crc":"00000000"}\n'])
+def test_a_foreign_file_is_refused_for_good_and_left_alone(make, content):
+    simulator = make()
+    simulator.folder.mkdir()
+    simulator.journal.write_bytes(content)
+    code, words = simulator.failed()
+    assert code == 2
+    assert "journal.jsonl, line 1: it is not as it was written; restore the file from a copy or begin with a new folder" in words
+    assert simulator.journal.read_bytes() == content
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read_is_refused_for_good(make):
+    simulator = make()
+    simulator.folder.mkdir()
+    simulator.journal.write_bytes(b"")
+    simulator.journal.chmod(0)
+    code, words = simulator.failed()
+    assert (code, "journal.jsonl cannot be opened (Permission denied)" in words) == (2, True)
+
+
+def test_a_port_file_that_is_a_pipe_is_not_waited_for(make):
+    simulator = make()
+    simulator.folder.mkdir()
+    os.mkfifo(simulator.folder / "port")
+    assert simulator.launch().poll() is None
+    deadline = time.monotonic() + 10
+    while not (simulator.folder / "port").is_file() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert simulator.port > 0
 
 
 def test_another_data_file_is_refused(make):
@@ -155,7 +187,7 @@ def test_a_second_simulator_on_one_folder_is_refused(make):
     process = simulator.process
     assert process is not None
     code, words = simulator.failed()
-    assert (code, "in use by another simulator" in words) == (1, True)
+    assert (code, "in use by another simulator" in words) == (2, True)
     simulator.process = process
 
 

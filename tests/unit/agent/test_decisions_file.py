@@ -1,11 +1,13 @@
 """The file source: JSON lines of decisions, checked before anything is written."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from services.agent.sources import Proposal, SourceError, check_source, open_source
 from services.agent.sources.decisions import Decisions, parse_decisions
+from services.agent.sources.loader import MAX_FILE_BYTES
 from shared.protocol.market import ProposedOrder
 from shared.protocol.reasons import StopReason
 from tests.unit.agent.views import SESSIONS, view
@@ -123,7 +125,8 @@ ORDER = '{"symbol": "AAA", "currency": "USD", "side": "BUY", "quantity": 1, "lim
         (line('{"symbol": "A\\u0000A", "currency": "USD", "side": "BUY", "quantity": 1, "limit": 2}'), "control characters"),
         (line('{"symbol": "\\u212aO", "currency": "USD", "side": "BUY", "quantity": 1, "limit": 2}'), "not in normal form"),
         (line('{"symbol": "\\ud800", "currency": "USD", "side": "BUY", "quantity": 1, "limit": 2}'), "control characters"),
-        ("[" * 100_000, ""),
+        ("[" * 100_000, "lists and objects stand too deep in one another; a line is an object of date and orders"),
+        ('{"date":' * 100_000, "too deep"),
     ],
 )
 def test_a_bad_line_is_refused_naming_file_and_line(bad: str, says: str) -> None:
@@ -151,10 +154,24 @@ def test_a_missing_file_is_refused_naming_its_path(tmp_path: Path) -> None:
         check_source("file", str(tmp_path / "missing.jsonl"))
 
 
-def test_a_directory_and_a_path_with_a_null_are_refused(tmp_path: Path) -> None:
-    for path in (str(tmp_path), "a\0b"):
-        with pytest.raises(SourceError, match="cannot be read"):
-            check_source("file", path)
+def test_a_path_with_a_null_is_refused() -> None:
+    with pytest.raises(SourceError, match="cannot be read"):
+        check_source("file", "a\0b")
+
+
+def test_only_a_regular_file_is_read_and_nothing_else_is_even_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/zero")
+    for path in (tmp_path, tmp_path / "pipe", tmp_path / "link", Path("/dev/zero")):
+        with pytest.raises(SourceError, match="is no regular file"):
+            check_source("file", str(path))
+
+
+def test_a_file_over_the_bound_is_refused_unread(tmp_path: Path) -> None:
+    with (tmp_path / "d.jsonl").open("wb") as file:
+        file.truncate(10 * 1024**3)
+    with pytest.raises(SourceError, match=f"over {MAX_FILE_BYTES} bytes"):
+        check_source("file", str(tmp_path / "d.jsonl"))
 
 
 def test_a_file_that_is_not_utf8_is_refused_naming_the_line(tmp_path: Path) -> None:

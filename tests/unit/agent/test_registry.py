@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from services.agent.sources import SOURCES, SourceError, check_source, keep_source, log_argument, open_source, parse_source
+from services.agent.sources import (
+    SOURCES,
+    SourceError,
+    check_source,
+    keep_source,
+    log_argument,
+    open_source,
+    parse_source,
+    source_warnings,
+    unused_dates,
+)
 from services.agent.sources.decisions import Decisions
 from services.agent.sources.equal_weight import EqualWeight
 
@@ -104,3 +114,31 @@ def test_a_damaged_copy_is_refused_and_mended_by_keeping_again(tmp_path: Path) -
 def test_a_copy_that_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="cannot be read"):
         open_source("file", "sha256:00", tmp_path)
+
+
+def listing(target: Path, *dates: str) -> str:
+    """A decisions file for these dates, as a source's argument."""
+    target.write_text("".join(f'{{"date": "{date}", "orders": []}}\n' for date in dates), encoding="utf-8")
+    return str(target)
+
+
+def test_dates_that_are_no_session_of_the_run_are_told_in_order_the_first_five_by_name(tmp_path: Path) -> None:
+    sessions = ("2022-01-03", "2022-01-04")
+    one = listing(tmp_path / "one.jsonl", "2022-01-04", "2022-01-01")
+    many = listing(tmp_path / "many.jsonl", *(f"2022-02-0{day}" for day in range(7, 0, -1)))
+
+    assert unused_dates("file", one, sessions) == ("2022-01-01",)
+    assert source_warnings("file", one, sessions) == (
+        "one.jsonl: 1 date is no session of this run, nothing is done for 2022-01-01",
+    )
+    assert source_warnings("file", many, sessions) == (
+        "many.jsonl: 7 dates are no session of this run, nothing is done for "
+        "2022-02-01, 2022-02-02, 2022-02-03, 2022-02-04, 2022-02-05 and 2 more",
+    )
+
+
+def test_a_source_without_dates_of_its_own_and_one_within_the_run_have_nothing_to_tell(tmp_path: Path) -> None:
+    within = listing(tmp_path / "within.jsonl", "2022-01-03")
+
+    assert source_warnings("file", within, ("2022-01-03", "2022-01-04")) == ()
+    assert source_warnings("momentum", "", ("2022-01-03",)) == ()

@@ -1,10 +1,11 @@
 """The broker's file: what survives, what is cut off and what is refused."""
 
 import os
+import threading
 
 import pytest
 
-from services.simulator.journal_file import NAME, JournalError, JournalFile, NotStored
+from services.simulator.journal_file import NAME, JournalError, JournalFile, JournalRefused, NotStored
 
 PAYLOADS = [b'{"op":"a"}', b'{"op":"b","x":"1"}', b'{"op":"c"}']
 
@@ -73,21 +74,80 @@ def test_an_incomplete_first_line_leaves_an_empty_file(tmp_path):
         (lambda lines: [lines[0], b"\0" * 40, lines[2]], 2),
         (lambda lines: [lines[0], lines[0], lines[1]], 2),
         (lambda lines: [lines[0], lines[1], b"nonsense"], 3),
+        (lambda lines: [b"%PDF-1.7", lines[1], lines[2]], 1),
     ],
-    ids=["changed", "missing", "swapped", "blank", "zeros", "repeated", "whole last line"],
+    ids=["changed", "missing", "swapped", "blank", "zeros", "repeated", "whole last line", "foreign"],
 )
 def test_a_line_that_is_not_as_it_was_written_is_named(tmp_path, damage, line):
     path = written(tmp_path)
     path.write_bytes(b"\n".join(damage(path.read_bytes().splitlines())) + b"\n")
     before = path.read_bytes()
-    with pytest.raises(JournalError, match=rf"journal.jsonl, line {line}: it is not as it was written"):
+    with pytest.raises(JournalRefused, match=rf"journal.jsonl, line {line}: it is not as it was written"):
         read(tmp_path)
     assert path.read_bytes() == before
 
 
-def test_one_process_at_a_time(tmp_path):
+@pytest.mark.parametrize(
+    ("end", "line"),
+    [
+        (lambda last: last + b"X", 3),
+        (lambda last: last + b"\ngarbage", 4),
+        (lambda last: b"\xff\xfe", 3),
+        (lambda last: last[1:], 3),
+    ],
+    ids=["flipped newline", "garbage after it", "garbage instead", "first byte lost"],
+)
+def test_an_end_that_no_crash_leaves_is_damage_and_stays_as_it_is(tmp_path, end, line):
+    path = written(tmp_path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:2]) + end(lines[2].rstrip(b"\n")))
+    before = path.read_bytes()
+    with pytest.raises(JournalRefused, match=rf"journal.jsonl, line {line}: it is not as it was written; restore"):
+        read(tmp_path)
+    assert path.read_bytes() == before
+
+
+def test_zeros_that_a_power_cut_leaves_at_the_end_are_cut_off(tmp_path):
+    path = written(tmp_path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"\0" * 100)
+    assert read(tmp_path) == PAYLOADS
+    assert path.read_bytes() == whole
+
+
+def test_a_damaged_file_keeps_its_incomplete_last_line(tmp_path):
+    path = written(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b'"op":"a"', b'"op":"z"')[:-5])
+    before = path.read_bytes()
+    with pytest.raises(JournalRefused, match="line 1"):
+        read(tmp_path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "device"])
+def test_what_is_no_file_is_refused_without_waiting(tmp_path, kind):
+    path = tmp_path / NAME
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case _:
+            path.symlink_to("/dev/null")
+    with pytest.raises(JournalRefused, match=r"is no regular file|cannot be opened"):
+        JournalFile.open(tmp_path)
+
+
+def test_a_simulator_that_is_just_ending_is_waited_for(tmp_path):
     first = JournalFile.open(tmp_path)
-    with pytest.raises(JournalError, match="in use by another simulator"):
+    threading.Timer(0.2, first.close).start()
+    JournalFile.open(tmp_path).close()
+
+
+def test_one_process_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("services.simulator.journal_file.IN_USE_S", 0.1)
+    first = JournalFile.open(tmp_path)
+    with pytest.raises(JournalRefused, match="in use by another simulator"):
         JournalFile.open(tmp_path)
     first.close()
     JournalFile.open(tmp_path).close()

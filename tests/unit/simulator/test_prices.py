@@ -1,13 +1,14 @@
 """Price files: what loads, what is refused and how it is said."""
 
 import hashlib
+import os
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from services.simulator.prices import Bar, PriceFileError, load_prices
+from services.simulator.prices import MAX_FILE_BYTES, Bar, PriceFileError, load_prices
 from tests.unit.simulator.worlds import HEADER
 
 GOOD = HEADER + "2022-10-03,AAPL,10,12,9,11,500\n2022-10-03,MSFT,,,,20.5,\n2022-10-04,AAPL,,,,11.5,0\n"
@@ -32,7 +33,6 @@ def test_bars_sessions_symbols_and_hash_are_those_of_the_file(tmp_path):
     assert file.symbols == ("AAPL", "MSFT")
     assert file.bar("AAPL", 0) == Bar(Decimal(10), Decimal(12), Decimal(9), Decimal(11), Decimal(500))
     assert file.bar("MSFT", 0) == Bar(None, None, None, Decimal("20.5"), None)
-    assert file.warnings == ()
 
 
 def test_what_is_not_there_is_unknown_and_never_zero(tmp_path):
@@ -204,7 +204,47 @@ def test_a_second_row_for_a_day_and_symbol_is_refused(tmp_path):
     assert "a second row for 'A' on 2022-10-03" in str(error)
 
 
-@pytest.mark.parametrize("symbol", ["", " A", "A ", "A:USD", "x" * 33, "A\x07"])
+def test_too_few_fields_are_refused_with_both_counts_and_without_talk_of_separators(tmp_path):
+    error = refusal(tmp_path, "2022-10-03,A,5\n")
+    assert str(error).startswith("p.csv, line 2: 3 fields instead of 7, found '2022-10-03,A,5': ")
+    assert "thousands" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("symbol", "candidate"),
+    [
+        ("BRK.B", "BRK B"),
+        ("BRK-B", "BRK B"),
+        ("BRK/B", "BRK B"),
+        ("BRK_B", "BRK B"),
+        ("brk b", "BRK B"),
+        ("BRK b", "BRK B"),
+        ("BRK  B", "BRK B"),
+        ("A.B", "A B"),
+        ("ABCDE.PR", "ABCDE PR"),
+    ],
+)
+def test_another_spelling_of_a_class_share_is_refused_with_the_right_one(tmp_path, symbol, candidate):
+    error = refusal(tmp_path, f"2022-10-03,BRK A,,,,5,\n2022-10-03,{symbol},,,,5,\n")
+    assert str(error) == f"p.csv, line 3, column symbol: found '{symbol}': class shares are written with a blank: '{candidate}'"
+
+
+@pytest.mark.parametrize("symbol", ["0700.HK", "BTC-USD", "ABCDEF.B", "BRK B", "EUR=X", "^GSPC", "M&M", "aapl", "7203", "A1.B"])
+def test_names_that_are_no_class_shares_stay_as_they_are(tmp_path, symbol):
+    assert load(tmp_path, HEADER + f"2022-10-03,{symbol},,,,5,\n").symbols == (symbol,)
+
+
+@pytest.mark.parametrize(("first", "second"), [("AAPL", "aapl"), ("BTC-USD", "BTC.USD"), ("0700.HK", "0700 HK"), ("Na", "NA")])
+def test_two_spellings_of_one_name_are_refused_on_whatever_day_they_stand(tmp_path, first, second):
+    error = refusal(tmp_path, f"2022-10-03,{first},,,,5,\n2022-10-04,{second},,,,5,\n")
+    assert (error.line, error.column) == (3, "symbol")
+    assert error.message == f"found '{second}' beside '{first}': write one name in one way"
+
+
+@pytest.mark.parametrize(
+    "symbol",
+    ["", " A", "A ", "A:USD", "x" * 33, "A\x07", "A*", ">", "=A", "+A", "@A", "-A", "\u212a", "A\xa0B", "\u0410"],
+)
 def test_what_cannot_be_a_symbol_is_refused(tmp_path, symbol):
     error = refusal(tmp_path, f"2022-10-03,{symbol},,,,5,\n")
     assert (error.line, error.column) == (2, "symbol")
@@ -267,6 +307,13 @@ def test_a_gap_inside_a_symbols_span_is_said(tmp_path):
     )
 
 
+def test_a_close_alone_among_whole_bars_of_its_symbol_is_said_with_how_many_and_the_first_line(tmp_path):
+    rows = "2022-10-03,A,5,6,4,5,\n2022-10-03,B,,,,7,\n2022-10-04,B,,,,7,\n2022-10-04,A,,,,5,\n2022-10-05,A,5,,4,5,\n"
+    assert load(tmp_path, HEADER + rows).warnings == (
+        "A has 2 of its rows without open, high or low, the first on line 5: on those days it trades by closes alone",
+    )
+
+
 def test_a_bar_without_a_close_is_no_bar(tmp_path):
     file = load(tmp_path, HEADER + "2022-10-03,A,5,6,4,,100\n2022-10-04,A,,,,5,\n")
     assert file.bar("A", 0) is None
@@ -291,7 +338,7 @@ def test_a_bar_without_a_close_is_no_bar(tmp_path):
 def test_a_jump_overnight_that_looks_like_a_split_is_said(tmp_path, before, row, ratio):
     file = load(tmp_path, HEADER + f"2022-10-03,A,,,,{before},\n2022-10-04,A,{row}\n")
     assert [jump.ratio for jump in file.jumps] == ([ratio] if ratio else [])
-    assert len(file.warnings) == len(file.jumps)
+    assert sum("split" in warning for warning in file.warnings) == len(file.jumps)
 
 
 def test_the_warning_names_symbol_day_and_prices(tmp_path):
@@ -313,6 +360,47 @@ def test_a_broken_quote_is_refused_with_the_line(tmp_path):
 def test_a_file_that_is_not_there_is_said(tmp_path):
     with pytest.raises(PriceFileError, match="cannot be read"):
         load_prices(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "folder", "link to a device"])
+def test_only_a_regular_file_is_read_and_nothing_else_is_even_opened(tmp_path, kind):
+    path = tmp_path / "p.csv"
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "link to a device":
+            path.symlink_to("/dev/zero")
+        case _:
+            path = Path("/dev/zero")
+    with pytest.raises(PriceFileError, match="is no regular file"):
+        load_prices(path)
+
+
+def test_a_link_to_a_regular_file_is_read(tmp_path):
+    (tmp_path / "given.csv").write_text(GOOD)
+    (tmp_path / "p.csv").symlink_to(tmp_path / "given.csv")
+    assert load_prices(tmp_path / "p.csv").symbols == ("AAPL", "MSFT")
+
+
+def test_a_file_over_the_bound_is_refused_unread(tmp_path):
+    with (tmp_path / "p.csv").open("wb") as file:
+        file.truncate(10 * 1024**3)
+    with pytest.raises(PriceFileError, match=f"over {MAX_FILE_BYTES} bytes"):
+        load_prices(tmp_path / "p.csv")
+
+
+def test_a_file_of_exactly_the_bound_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("services.simulator.prices.MAX_FILE_BYTES", len(GOOD))
+    assert load(tmp_path, GOOD).symbols == ("AAPL", "MSFT")
+    with pytest.raises(PriceFileError, match="over"):
+        load(tmp_path, GOOD + "\n")
+
+
+def test_a_path_with_a_null_is_said():
+    with pytest.raises(PriceFileError, match="cannot be read"):
+        load_prices(Path("a\0b"))
 
 
 def test_the_bundled_file_is_the_one_that_its_readme_describes():
