@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from services.agent.sources import SourceError, SourceSpec, check_source, log_argument, parse_source, source_warnings
 from services.desk.errors import UsageError
+from services.desk.sizes import check_sizes
 from services.desk.steps import OPENING_REASON, Plan
-from services.desk.window import window
+from services.desk.window import beyond, window
 from services.gate.policy import LoadedPolicy, PolicyError, load_policy
 from services.simulator.prices import PriceFile, PriceFileError, load_prices
 from shared.protocol.events import BookArgs, PolicyAdopted, RunArgs
@@ -81,7 +82,10 @@ def prepare(options: RunOptions) -> Prepared:
         policy_hash=policy.policy_hash,
     )
     unused = (told for spec in sources for told in source_warnings(spec.kind, spec.argument, args.sessions))
-    return Prepared(Plan(args, policy), prices, sessions, sources, (*unused, *prices.warnings, *loaded.warnings))
+    plan = Plan(args, policy)
+    check_sizes(plan, len(prices.symbols))
+    found = (*beyond(prices.sessions, options.start, options.end), *unused, *prices.warnings, *loaded.warnings)
+    return Prepared(plan, prices, sessions, sources, found)
 
 
 def _sources(texts: "Iterable[str]") -> tuple[SourceSpec, ...]:

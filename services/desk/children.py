@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Never
 
 from services.desk.console import say
+from services.desk.disk import Disk
 from services.desk.errors import DeskError, RunFailed
 from services.desk.process import Spec, exited, how_it_ended, last_lines, spawn
 from services.desk.settings import Bounds
@@ -19,15 +20,19 @@ Endings = Mapping[int, Callable[[tuple[str, ...]], DeskError]]
 
 _NO_ENDINGS: Final[Endings] = {}
 
+FINAL: Final = 3
+"""The exit code of a service that found log and broker at odds: true on a full disk too."""
+
 
 class Child:
     """One process that is kept running. `deaths` counts those in a row without being ready in between."""
 
     def __init__(
-        self, spec: Spec, ready: Ready, bounds: Bounds, endings: Endings = _NO_ENDINGS, every_s: float | None = None
+        self, spec: Spec, ready: Ready, bounds: Bounds, disk: Disk, endings: Endings = _NO_ENDINGS, every_s: float | None = None
     ) -> None:
         """Describe it; `keep` starts it. It is asked whether it is ready `every_s`, by default as the bounds say."""
         self.spec, self.deaths = spec, 0
+        self._ends, self._disk = 0, disk
         self.process: subprocess.Popen[bytes] | None = None
         self.is_ready = asyncio.Event()
         self._probe, self._bounds, self._endings = ready, bounds, endings
@@ -41,17 +46,20 @@ class Child:
     async def keep(self) -> Never:
         """Run it for ever; raises `RunFailed` when it keeps dying, or what its exit code stands for."""
         while True:
-            self._start()
-            code = await self._watch()
-            self._judge(code)
-            await asyncio.sleep(self._bounds.backoff(self.deaths))
+            if self._start():
+                self._judge(await self._watch())
+            self._ends += 1
+            await asyncio.sleep(self._bounds.backoff(self._ends))
 
-    def _start(self) -> None:
-        """Start the process; raises `RunFailed` if it cannot even be started."""
+    def _start(self) -> bool:
+        """Start the process; False while the disk is too full for that. Raises `RunFailed` if it cannot be started at all."""
         try:
             self.process = spawn(self.spec)
         except OSError as error:
+            if self._disk.stops():
+                return False
             raise RunFailed(f"{self.name} cannot be started: {error}") from error
+        return True
 
     async def _watch(self) -> int:
         """Wait for the process's end while asking it whether it is ready."""
@@ -68,7 +76,7 @@ class Child:
         until = time.monotonic() + self._bounds.ready_s
         while time.monotonic() < until:
             if await self._probe(process.pid):
-                self.deaths = 0
+                self.deaths = self._ends = 0
                 self.is_ready.set()
                 return
             await asyncio.sleep(self._every_s)
@@ -76,8 +84,10 @@ class Child:
         process.kill()
 
     def _judge(self, code: int) -> None:
-        """Count a death; raises what ends the run."""
+        """Count a death, unless a full disk explains it; raises what ends the run."""
         lines = last_lines(self.spec.log)
+        if code != FINAL and self._disk.stops():
+            return
         if code in self._endings:
             raise self._endings[code](lines)
         self.deaths += 1

@@ -8,9 +8,10 @@ from typing import Annotated, Final
 
 import typer
 
-from services.desk.console import say
-from services.desk.errors import DeskError, RunFailed
+from services.desk.console import discard, flush, nobody_reads, say
+from services.desk.errors import DeskError, Interrupted, RunFailed
 from services.desk.layout import DEFAULT_DIR, Layout
+from services.desk.options import data_path, directory_path, orders_path, plain_words, policy_path, state_path
 from services.desk.signals import SIGNALS
 
 BEGAN: Final = time.monotonic()
@@ -28,7 +29,9 @@ app.add_typer(gate, name="gate")
 keys = typer.Typer(help="The keys that sign events and open the log.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(keys, name="keys")
 
-DirOption = Annotated[Path, typer.Option("--dir", envvar="PROPDESK_DIR", help="The data directory.")]
+DirOption = Annotated[
+    Path, typer.Option("--dir", envvar="PROPDESK_DIR", parser=directory_path, metavar="PATH", help="The data directory.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 
 
@@ -52,7 +55,9 @@ def options(
 
 @app.command()
 def run(
-    data: Annotated[Path | None, typer.Option(help="A price file; default: 20 US stocks that come along.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(parser=data_path, metavar="PATH", help="A price file; default: 20 US stocks that come along.")
+    ] = None,
     days: Annotated[int | None, typer.Option(help="How many sessions (default: the last 60).")] = None,
     start: Annotated[str | None, typer.Option("--from", metavar="YYYY-MM-DD", help="The first session.")] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="YYYY-MM-DD", help="The last session.")] = None,
@@ -61,10 +66,12 @@ def run(
         typer.Option(metavar="KIND[:ARG][@BOOK]", help="Who proposes; repeatable, replaces the three built-in books."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Part of what makes two runs the same run.")] = 0,
-    policy: Annotated[Path | None, typer.Option(help="A policy file; default: the demo policy.")] = None,
+    policy: Annotated[
+        Path | None, typer.Option(parser=policy_path, metavar="PATH", help="A policy file; default: the demo policy.")
+    ] = None,
     directory: DirOption = Path(DEFAULT_DIR),
     fresh: Annotated[bool, typer.Option("--fresh", help="Rename an old data directory and start anew.")] = False,
-    no_serve: Annotated[bool, typer.Option("--no-serve", help="Return when the run is over (it always does yet).")] = False,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Return when the run is over, as every run does so far.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Paper-trade a price file with the whole stack on this machine."""
@@ -95,7 +102,7 @@ def replay(
     directory: DirOption = Path(DEFAULT_DIR),
     as_json: JsonOption = False,
 ) -> None:
-    """Rebuild every read model from the log alone and print the hash of the state."""
+    """Rebuild all read models from the log alone."""
     from services.desk.offline import replay as replay_log
 
     replay_log(Layout(directory), to, as_json=as_json)
@@ -159,9 +166,9 @@ def keys_rotate(
 
 @gate.command("check")
 def gate_check(
-    policy: Annotated[Path, typer.Option(help="A policy file.")],
-    state: Annotated[Path, typer.Option(help="Book, quotes and sessions as JSON.")],
-    orders: Annotated[Path, typer.Option(help="A list of orders as JSON.")],
+    policy: Annotated[Path, typer.Option(parser=policy_path, metavar="PATH", help="A policy file.")],
+    state: Annotated[Path, typer.Option(parser=state_path, metavar="PATH", help="Book, quotes and sessions as JSON.")],
+    orders: Annotated[Path, typer.Option(parser=orders_path, metavar="PATH", help="A list of orders as JSON.")],
     as_json: JsonOption = False,
 ) -> None:
     """Judge orders without any service; exits 0 whenever it could judge."""
@@ -174,28 +181,63 @@ def main(args: list[str] | None = None) -> int:
     """Run a command; returns its exit code: 0 done, 1 failed, 2 wrong usage, 3 not reconciled, 128 + n after signal n."""
     SIGNALS.catch()
     try:
+        code = _ended(args)
+        SIGNALS.ignore()
+    except Interrupted as interrupted:
+        SIGNALS.ignore()
+        code = _explain(interrupted)
+    return _flushed(code)
+
+
+def _ended(args: list[str] | None) -> int:
+    """Run a command, and explain what went wrong if something did; its exit code. Raises `Interrupted`."""
+    try:
         code = app(args, prog_name="propdesk", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except typer.Abort:
         return 1
+    except Interrupted:
+        raise
     except DeskError as error:
-        _explain(error)
-        return error.exit_code
+        return _explain(error)
     except typer.TyperException as error:
-        text = error.format_message()
+        text = plain_words(error.format_message())
         say(text if text.startswith("Usage:") else f"propdesk: {text} (propdesk --help says more)")
         return error.exit_code
+    except OSError as error:
+        return _explain_os(error)
     except Exception as error:
         say(traceback.format_exc().rstrip())
         say(f"propdesk: a fault of propdesk itself: {type(error).__name__}: {error}")
         return 1
 
 
-def _explain(error: DeskError) -> None:
-    """One line on what went wrong, after the last words of whoever failed."""
+def _explain(error: DeskError) -> int:
+    """One line on what went wrong, after the last words of whoever failed; the exit code."""
     for line in error.details if isinstance(error, RunFailed) else ():
         say(f"  | {line}")
     say(f"propdesk: {error}")
+    return error.exit_code
+
+
+def _explain_os(error: OSError) -> int:
+    """What the operating system refused, where, and what to do; nothing where only the reader of a pipe went away."""
+    if isinstance(error, BrokenPipeError) and nobody_reads():
+        discard()
+        return 0
+    what = (error.strerror or str(error) or type(error).__name__).lower()
+    where = f"{error.filename}: {what}: see that it exists, has space, and may be read and written"
+    say(f"propdesk: {where if error.filename else what + ': see that the disk has space and files may be written'}")
+    return 1
+
+
+def _flushed(code: int) -> int:
+    """The exit code after all of stdout was written, which can fail."""
+    try:
+        flush()
+    except DeskError as error:
+        return _explain(error) if code == 0 else code
+    return code
 
 
 if __name__ == "__main__":

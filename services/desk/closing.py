@@ -7,6 +7,7 @@ from services.desk.arguments import Prepared
 from services.desk.layout import DEFAULT_DIR, Layout
 from services.desk.report import Holding, Report, blocked_by, buy_and_hold
 from services.desk.tally import DeskState
+from services.desk.wording import counted
 from shared.protocol.money import two_decimals, wide_context
 
 HEAD: Final = ("book", "value", "return %", "drawdown %", "approved", "blocked", "filled", "fees")
@@ -43,6 +44,16 @@ def plain(rows: Table) -> list[str]:
     return [_line(row, widths) for row in rows]
 
 
+def folded(rows: Table) -> list[str]:
+    """The table for a narrow screen: a line per book, and one per amount below it."""
+    head, *books = rows
+    lines = []
+    for row in books:
+        lines.append(row[0])
+        lines.extend(f"  {name}: {cell}" for name, cell in zip(head[1:], row[1:], strict=True) if cell)
+    return lines
+
+
 def _line(row: Sequence[str], widths: Sequence[int]) -> str:
     """One aligned line."""
     cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
@@ -74,5 +85,5 @@ def _designed(state: DeskState) -> list[str]:
             continue
         book = state.ledger.books.get(name)
         by_design = " by design" if book is not None and book.source == "rule_breaker" else ""
-        lines.append(f"{name}: {tally.blocked} orders blocked{by_design}: {blocked_by(tally)}")
+        lines.append(f"{name}: {counted(tally.blocked, 'order')} blocked{by_design}: {blocked_by(tally)}")
     return lines

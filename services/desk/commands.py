@@ -1,10 +1,11 @@
 """Operator commands: read from a request, carried out by the desk's own loop, answered with the event they became."""
 
 import asyncio
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
 
+from services.desk.requests import Cancel, Command, CommandRefused, Rotate, read_command
 from services.desk.rotation import Rotation, RotationRefused
 from services.desk.steps import cancel_draft
 from services.desk.tally import DeskState
@@ -12,41 +13,13 @@ from shared.bus.answers import error_document
 from shared.bus.keys import KeyFileError
 from shared.bus.participant import Participant
 from shared.ledger.fold import find_order
-from shared.protocol.envelope import Draft, EnvelopeError, canonical, clean_text, decode
-from shared.protocol.events import MAX_TEXT_CHARS, CancelOrdered, KeysAdopted
-from shared.protocol.ids import MAX_ORDER_ID_CHARS, event_id
+from shared.protocol.envelope import Draft, canonical
+from shared.protocol.events import CancelOrdered, KeysAdopted
+from shared.protocol.ids import event_id
 
 SUBJECT: Final = "rpc.desk.command"
 MAX_WAITING: Final = 100
 MAX_ROUNDS: Final = 100
-MAX_REQUEST_CHARS: Final = 64
-
-
-class Cancel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Cancel one order. `request` is made by the caller: the same one again is the same event."""
-
-    command: Annotated[str, msgspec.Meta(pattern="^cancel$")]
-    order: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ORDER_ID_CHARS)]
-    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT_CHARS)]
-    request: Annotated[str, msgspec.Meta(pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_REQUEST_CHARS}}}$")]
-
-
-class Rotate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Put a new key of an author, or of a book's source, in force. `request` as in `Cancel`."""
-
-    command: Annotated[str, msgspec.Meta(pattern="^rotate$")]
-    who: Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,11}$")]
-    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT_CHARS)]
-    request: Annotated[str, msgspec.Meta(pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_REQUEST_CHARS}}}$")]
-
-
-Command = Cancel | Rotate
-
-
-class _Kind(msgspec.Struct):
-    """The field that says which command it is."""
-
-    command: str
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -54,29 +27,6 @@ class Done(msgspec.Struct, frozen=True):
 
     event: str
     seq: int
-
-
-class CommandRefused(Exception):
-    """A command that cannot be carried out: `code` for programs, the message for people."""
-
-    def __init__(self, code: str, message: str) -> None:
-        """Keep the code beside the message."""
-        super().__init__(message)
-        self.code = code
-
-
-def read_command(payload: bytes) -> Command:
-    """Decode a request; raises `CommandRefused` that says what is accepted."""
-    try:
-        rotates = decode(_Kind, payload).command == "rotate"
-        command: Command = decode(Rotate, payload) if rotates else decode(Cancel, payload)
-    except EnvelopeError as error:
-        accepted = "send command (cancel with order, rotate with who), reason and request"
-        raise CommandRefused("bad_request", f"{error}; {accepted}") from error
-    reason = clean_text(command.reason, MAX_TEXT_CHARS).strip()
-    if not reason:
-        raise CommandRefused("bad_request", "a reason is needed")
-    return msgspec.structs.replace(command, reason=reason)
 
 
 async def carry_out(participant: Participant[DeskState], command: Command, rotation: Rotation | None = None) -> Done:

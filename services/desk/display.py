@@ -53,8 +53,7 @@ class PersonDisplay:
         if is_terminal(sys.stdout):
             _print_table(rows)
         else:
-            for line in closing.plain(rows):
-                show(line)
+            _show_lines(closing.plain(rows))
         for note in closing.notes(self._prepared, report, state, self._layout):
             show(note)
 
@@ -64,13 +63,22 @@ class PersonDisplay:
 
 
 def _print_table(rows: closing.Table) -> None:
-    """The table with lines and colours."""
+    """The table in colours; folded where it would not fit, because an amount that is cut is another amount."""
     from rich.console import Console
     from rich.table import Table
 
+    console = Console()
+    if max(map(len, closing.plain(rows))) > console.width:
+        _show_lines(closing.folded(rows))
+        return
     table = Table(box=None, pad_edge=False)
     for column, name in enumerate(rows[0]):
         table.add_column(name, justify="left" if column == 0 else "right", no_wrap=True)
     for row in rows[1:]:
         table.add_row(*row, style="dim" if row[0] == closing.HOLDING else None)
-    Console().print(table)
+    console.print(table)
+
+
+def _show_lines(lines: list[str]) -> None:
+    for line in lines:
+        show(line)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from services.desk.access import check_access
 from services.desk.desk_keys import DeskKeys, books_with_keys
 from services.desk.errors import Interrupted, RunFailed, UsageError
 from services.desk.layout import Layout
@@ -22,7 +23,11 @@ CONNECT_WAIT_S = 10.0
 
 
 def running_desk(layout: Layout) -> int | None:
-    """The pid of the desk that runs in this directory, None if none does; raises `UsageError` if there is no log."""
+    """The pid of the desk that runs in this directory, None if none does.
+
+    Raises `UsageError` if there is no log, or one that cannot be used.
+    """
+    check_access(layout)
     if not layout.has_log:
         raise UsageError(f"there is no event log in {layout.root}: start a run, or name the directory with --dir")
     return is_held(layout)
@@ -57,7 +62,7 @@ async def _locked(layout: Layout, lock: Lock, work: Work[Result], bounds: Bounds
     """Start the server, work, and stop it, whatever happens."""
     layout.make()
     keys = DeskKeys.prepare(layout, books_with_keys(layout))
-    supervisor = Supervisor(layout, lock, bounds, keys.users)
+    supervisor = Supervisor(layout, lock, bounds, users=keys.users)
     loop = asyncio.get_running_loop()
 
     def end(interrupted: Interrupted) -> None:

@@ -37,3 +37,7 @@ class Interrupted(DeskError):
         """Remember which signal it was."""
         super().__init__(f"stopped by {signal.Signals(number).name}")
         self.exit_code = 128 + number
+
+
+class OutputFailed(DeskError):
+    """The result is there but cannot be written where it should go."""

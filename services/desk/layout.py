@@ -13,6 +13,9 @@ from shared.protocol.ids import STREAM
 
 DEFAULT_DIR: Final = ".propdesk"
 MAX_OLD: Final = 10_000
+MAX_LOCK_BYTES: Final = 32
+OF_FILE_SYSTEM: Final = frozenset({"lost+found"})
+"""What lies in a new file system and is nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,16 @@ class Layout:
 
     @property
     def is_ours(self) -> bool:
-        """Whether anything of a desk lies in the directory."""
-        return any(path.exists() for path in (self.lock, self.stream, self.broker, self.journal))
+        """Whether a desk made the directory: a folder named `js` alone may be anybody's."""
+        return _is_lock(self.lock) or self.has_log or (self.broker / "journal.jsonl").is_file()
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the directory holds something, and nothing of a desk; keys that were made for one are its own."""
+        if not self.root.is_dir() or self.is_ours:
+            return False
+        known = {*OF_FILE_SYSTEM, self.keys.name} if (self.keys / "root.pub").is_file() else OF_FILE_SYSTEM
+        return any(path.name not in known for path in self.root.iterdir())
 
     def log_of(self, service: str) -> Path:
         """The log file of one service."""
@@ -84,6 +95,14 @@ class Layout:
         with writing(self.root):
             for folder in (self.root, self.stream, self.broker, self.logs):
                 folder.mkdir(parents=True, exist_ok=True)
+
+
+def _is_lock(path: Path) -> bool:
+    """Whether a file is a desk's lock: empty, or a process id and a newline."""
+    if not path.is_file() or path.stat().st_size > MAX_LOCK_BYTES:
+        return False
+    text = path.read_bytes().strip()
+    return not text or text.isdigit()
 
 
 @contextmanager

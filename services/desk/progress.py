@@ -38,22 +38,37 @@ def progress(args: RunArgs, began: float) -> Progress:
     return RichProgress(args, began) if is_terminal(sys.stderr) else PlainProgress(args, began)
 
 
+class FirstFill:
+    """Announces the first fill once, unless it stood in the log before this command looked: a resumed run's is no news."""
+
+    def __init__(self, began: float) -> None:
+        """Nothing is known yet."""
+        self._began = began
+        self._known: bool | None = None
+
+    def line(self, state: DeskState) -> str | None:
+        """The line to show now, None almost always."""
+        fill = state.tally.first_fill
+        is_news = fill is not None and self._known is False
+        self._known = fill is not None
+        return first_fill_line(fill, time.monotonic() - self._began) if fill and is_news else None
+
+
 class PlainProgress:
     """A line for the first fill and about `LINES` lines for the sessions."""
 
     def __init__(self, args: RunArgs, began: float) -> None:
         """Nothing is shown yet."""
-        self._args, self._began = args, began
+        self._args = args
         self._every = max(1, len(args.sessions) // LINES)
         self._seen: object = None
         self._done = 0
-        self._filled = False
+        self._first = FirstFill(began)
 
     def show(self, state: DeskState) -> None:
         """Say what is new."""
-        if state.tally.first_fill and not self._filled:
-            self._filled = True
-            say(first_fill_line(state.tally.first_fill, time.monotonic() - self._began))
+        if line := self._first.line(state):
+            say(line)
         step = state.ledger.step
         if step is None or (step.clock.to, step.hashed) == self._seen:
             return
@@ -72,18 +87,17 @@ class RichProgress:
 
     def __init__(self, args: RunArgs, began: float) -> None:
         """Nothing is shown yet."""
-        self._args, self._began = args, began
+        self._args = args
         self._bar: Bar | None = None
         self._task: TaskID | None = None
-        self._filled = False
+        self._first = FirstFill(began)
         self._shown = 0.0
 
     def show(self, state: DeskState) -> None:
         """Move the bar, at most every `REFRESH_S`."""
         bar = self._bar or self._start()
-        if state.tally.first_fill and not self._filled:
-            self._filled = True
-            bar.console.print(first_fill_line(state.tally.first_fill, time.monotonic() - self._began), highlight=False)
+        if line := self._first.line(state):
+            bar.console.print(line, highlight=False)
         now = time.monotonic()
         if now - self._shown < REFRESH_S or self._task is None:
             return

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from services.desk.access import check_access
 from services.desk.arguments import Prepared
 from services.desk.console import say
 from services.desk.desk_keys import DeskKeys
@@ -64,8 +65,8 @@ def run(job: Job) -> None:
 
 def open_directory(layout: Layout, *, fresh: bool, bounds: Bounds) -> Lock:
     """Take the data directory: lock it, with `fresh` put an old one aside first, make its folders; raises `UsageError`."""
-    if layout.root.exists() and not layout.root.is_dir():
-        raise UsageError(f"{layout.root} is no directory: name another one with --dir or PROPDESK_DIR")
+    check_access(layout)
+    check_foreign(layout)
     if fresh and layout.is_ours:
         _make_way(layout, bounds)
     created = not layout.root.exists()
@@ -84,11 +85,17 @@ def open_directory(layout: Layout, *, fresh: bool, bounds: Bounds) -> Lock:
     return lock
 
 
+def check_foreign(layout: Layout) -> None:
+    """Raise `UsageError` for a directory that is somebody else's."""
+    if layout.is_foreign:
+        raise UsageError(f"{layout.root} holds files that are not a desk's: name an empty or a new directory with --dir")
+
+
 def _make_way(layout: Layout, bounds: Bounds) -> None:
     """Put the old directory aside, which nobody may be using."""
     lock = Lock.take(layout, bounds.orphans_s)
     try:
-        put_aside(layout)
+        say(f"propdesk: the old directory is now {put_aside(layout)}")
     finally:
         lock.release()
 
@@ -106,7 +113,7 @@ async def _supervised(job: Job, lock: Lock) -> None:
     from services.desk.trading import trade
 
     keys = DeskKeys.prepare(job.layout, (book.book for book in job.prepared.plan.args.books))
-    supervisor = Supervisor(job.layout, lock, job.bounds, keys.users)
+    supervisor = Supervisor(job.layout, lock, job.bounds, users=keys.users)
     loop = asyncio.get_running_loop()
 
     def end(interrupted: Interrupted) -> None:

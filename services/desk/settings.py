@@ -11,6 +11,9 @@ class Bounds:
     run. `grace_s` is what a child has after SIGTERM. `ready_s` is how long a living child may take to become ready, `silent_s`
     how long one may leave a health request unanswered while nothing moves: both are far beyond a pause of 20 s, because a
     stopped service must only make time stand still. `stall_s` without a new event makes the supervisor look, `stuck_s` gives up.
+
+    With less than `disk_full_bytes` free the disk counts as full. It is looked at every `disk_poll_s`, named when nothing moved
+    for `disk_still_s` or something died, and again every `disk_say_s`; for `disk_after_s` after that it explains lost requests.
     """
 
     backoff_s: float = 0.2
@@ -24,11 +27,19 @@ class Bounds:
     stall_s: float = 30.0
     stuck_s: float = 600.0
     orphans_s: float = 6.0
+    disk_full_bytes: int = 1024 * 1024
+    disk_poll_s: float = 1.0
+    disk_still_s: float = 2.0
+    disk_say_s: float = 30.0
+    disk_after_s: float = 120.0
 
     def backoff(self, deaths: int) -> float:
         """The pause after the given number of deaths in a row."""
-        return float(min(self.backoff_max_s, self.backoff_s * 2 ** (deaths - 1)))
+        return float(min(self.backoff_max_s, self.backoff_s * 2 ** min(deaths - 1, MAX_DOUBLINGS)))
 
+
+MAX_DOUBLINGS = 30
+"""Of a pause: a service that dies on a full disk may die any number of times."""
 
 MAX_LOG_BYTES = 20 * 1024 * 1024
 """A service's log file is put aside (`.1`, the one before is dropped) when it is larger at a start of the service."""

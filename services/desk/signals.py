@@ -1,14 +1,17 @@
 """Signals that end the command: once one was taken, further ones change nothing."""
 
+import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final
 
 from services.desk.errors import Interrupted
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPPING: Final = b"propdesk: stopping ...\n"
+_STDERR: Final = 2
 
 End = Callable[[Interrupted], None]
 
@@ -26,9 +29,16 @@ class Signals:
 
     def catch(self) -> None:
         """From now on these signals come here, but for a closed terminal that `nohup` wants ignored."""
+        self._taken = False
         for number in ENDING:
             if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, self._came)
+
+    def ignore(self) -> None:
+        """The command is ending: whatever still comes does nothing, also while the interpreter shuts down."""
+        self._taken = True
+        for number in ENDING:
+            signal.signal(number, signal.SIG_IGN)
 
     @contextmanager
     def handing_to(self, end: End) -> Iterator[None]:
@@ -42,9 +52,11 @@ class Signals:
     def _came(self, number: int, _frame: FrameType | None) -> None:
         if self._taken:
             return
+        self._taken = True
         if self._end is None:
             raise Interrupted(number)
-        self._taken = True
+        with suppress(OSError):
+            os.write(_STDERR, STOPPING)
         self._end(Interrupted(number))
 
 

@@ -67,7 +67,7 @@ def endings_of(name: str) -> Endings:
     """Exit codes of a service that end the run, because starting it again would not help."""
 
     def refused(lines: tuple[str, ...]) -> DeskError:
-        return RunFailed(f"the {name} refuses its configuration", lines)
+        return RunFailed(f"the {name} refuses to start: {lines[-1] if lines else 'it gave no reason'}", lines[:-1])
 
     common = {WRONG_CONFIGURATION: refused}
     return {**common, RECONCILIATION_FAILED: _log_lost} if name == EXECUTOR else common

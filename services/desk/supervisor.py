@@ -7,6 +7,7 @@ from typing import Any, Final, Never, TypeVar
 
 from services.desk.children import Child, Endings, Ready
 from services.desk.console import say
+from services.desk.disk import Disk, FreeBytes, free_bytes
 from services.desk.errors import RunFailed
 from services.desk.layout import Layout
 from services.desk.lock import Lock
@@ -21,8 +22,14 @@ Result = TypeVar("Result")
 class Supervisor:
     """Children of one data directory whose lock we hold. `stop` must be called however the run ends."""
 
-    def __init__(self, layout: Layout, lock: Lock, bounds: Bounds, users: Users | None = None) -> None:
-        """Nothing is started yet. Only these `users` may connect; without, everybody may do everything (tests)."""
+    def __init__(
+        self, layout: Layout, lock: Lock, bounds: Bounds, free: FreeBytes = free_bytes, users: Users | None = None
+    ) -> None:
+        """Nothing is started yet. Only these `users` may connect; without, everybody may do everything (tests).
+
+        `free` tells the space left in the directory.
+        """
+        self.disk = Disk(layout.root, bounds, free)
         self.server, self.lock = NatsServer(layout, users), lock
         self._bounds = bounds
         self.server_child: Child | None = None
@@ -30,10 +37,12 @@ class Supervisor:
         self._keeping: dict[str, asyncio.Task[Never]] = {}
         self._beside: set[asyncio.Task[Never]] = set()
         self._failure: asyncio.Future[Never] = asyncio.get_running_loop().create_future()
+        self._ending: asyncio.Future[None] | None = None
 
     async def start_server(self) -> None:
         """Start nats-server and wait until it listens; raises `RunFailed` when it does not come up."""
         spec = self.server.prepare((self.lock.descriptor,))
+        self.watch(self.disk.watch(self._restart_server))
         self.server_child = self._keep(spec, self.server.is_ready, every_s=SERVER_PROBE_S)
         await self.first_of(self.server_child.is_ready.wait())
 
@@ -50,7 +59,7 @@ class Supervisor:
 
     def _keep(self, spec: Spec, ready: Ready, endings: Endings | None = None, every_s: float | None = None) -> Child:
         """Keep one process running; its failure is ours."""
-        child = Child(spec, ready, self._bounds, endings or {}, every_s or self._bounds.probe_every_s)
+        child = Child(spec, ready, self._bounds, self.disk, endings or {}, every_s or self._bounds.probe_every_s)
         task = self._keeping[spec.name] = asyncio.ensure_future(child.keep())
         task.add_done_callback(self._note)
         return child
@@ -60,16 +69,24 @@ class Supervisor:
         if not task.cancelled() and (error := task.exception()) is not None:
             self.fail(error)
 
-    def watch(self, work: Coroutine[Any, Any, Never]) -> None:
-        """Do `work` beside the run until `stop`; its failure is ours."""
+    def _restart_server(self) -> None:
+        """nats-server keeps its log shut once it was out of space, until it is started again."""
+        if self.server_child is not None:
+            self.server_child.kill()
+
+    def watch(self, work: Coroutine[Any, Any, Never]) -> asyncio.Task[Never]:
+        """Do `work` beside the run until `stop`, or until the returned task is cancelled; its failure is ours."""
         task = asyncio.ensure_future(work)
         self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
         task.add_done_callback(self._note)
+        return task
 
     def fail(self, error: BaseException) -> None:
-        """End what `first_of` waits for; the first call counts."""
+        """End what `first_of` waits for, and all services from this moment on; the first call counts."""
         if not self._failure.done():
             self._failure.set_exception(error)
+            self._ending = asyncio.ensure_future(self.stop_services())
 
     async def first_of(self, work: Coroutine[Any, Any, Result]) -> Result:
         """The result of `work`; raises what ended a child for good, or came by `fail`, if that is first."""
@@ -80,8 +97,8 @@ class Supervisor:
         finally:
             if not task.done():
                 task.cancel()
-                await asyncio.wait({task})
-        if self._failure.done() and (task.cancelled() or task.exception() is not None):
+                await asyncio.wait({task}, timeout=self._bounds.grace_s)
+        if self._failure.done() and (not task.done() or task.cancelled() or task.exception() is not None):
             self._failure.result()
         return task.result()
 
@@ -106,6 +123,8 @@ class Supervisor:
 
     def stuck(self, owed: Iterable[str]) -> RunFailed:
         """What to raise when nothing moves although every service answers."""
+        if (full := self.disk.failure()) is not None:
+            return full
         waiting = ", ".join(owed) or "nothing"
         lines = tuple(f"{name}: {line}" for name, child in self._children.items() for line in last_lines(child.spec.log)[-1:])
         return RunFailed(f"nothing happened for {self._bounds.stuck_s:.0f} s; still owed: {waiting}", lines)
@@ -116,9 +135,9 @@ class Supervisor:
 
     async def stop(self) -> None:
         """End the services, then nats-server; returns when no child is left."""
-        for task in self._beside:
+        for task in tuple(self._beside):
             task.cancel()
-        await self.stop_services()
+        await asyncio.gather(self.stop_services(), *([self._ending] if self._ending else []))
         await self._stop([NAME])
         if self._failure.done():
             self._failure.exception()

@@ -19,14 +19,36 @@ from shared.protocol.events import (
     OrderClosed,
     OrderWithheld,
     ReconciliationFailed,
+    RunEnded,
     Verdict,
 )
 from shared.protocol.money import ZERO, Exact, divide, wide_context
+from shared.protocol.reasons import RunStatus
 
 Value = TypeVar("Value")
 
 MAX_REMEMBERED: Final = 5_000
+MAX_MESSAGES: Final = 3
 PERCENT: Final = Exact(100)
+
+FAILED: Final = frozenset({RunStatus.SOURCE_FAILED, RunStatus.ERROR, RunStatus.UNSETTLED})
+"""How runs end that did not do what they were for; every other end is a decision."""
+
+
+class Failures(msgspec.Struct, frozen=True):
+    """Runs of one book that ended with one failed status, and their first different messages."""
+
+    runs: int = 0
+    messages: tuple[str, ...] = ()
+    more: bool = False
+
+    def with_one(self, message: str) -> Self:
+        """With one more run."""
+        if not message or message in self.messages:
+            return replace(self, runs=self.runs + 1)
+        if len(self.messages) >= MAX_MESSAGES:
+            return replace(self, runs=self.runs + 1, more=True)
+        return replace(self, runs=self.runs + 1, messages=(*self.messages, message))
 
 
 class BookTally(msgspec.Struct, frozen=True):
@@ -34,7 +56,7 @@ class BookTally(msgspec.Struct, frozen=True):
 
     `value` is the last closing valuation, None if a held name had no price then; `high` the running maximum of opening deposit
     and closing values, in terms of the money in the book now; `drawdown_pct` the largest fall from it. `rules` counts why orders
-    were blocked, each rule once per order.
+    were blocked, each rule once per order; `failed` are the runs that failed, by status.
     """
 
     approved: int = 0
@@ -44,6 +66,7 @@ class BookTally(msgspec.Struct, frozen=True):
     high: Exact = ZERO
     drawdown_pct: Exact = ZERO
     rules: dict[str, int] = {}
+    failed: dict[str, Failures] = {}
 
     def deposited(self, amount: Exact, value: Exact | None) -> Self:
         """With `amount` more money in a book worth `value`: never profit, hides no fall."""
@@ -148,6 +171,15 @@ def _order_withheld(state: DeskState, event: Event) -> Tally:
     return replace(state.tally, ended=_newest({**state.tally.ended, data.order: f"withheld ({data.reason.value})"}))
 
 
+def _run_ended(state: DeskState, event: Event) -> Tally:
+    data = event.expect(RunEnded)
+    if data.status not in FAILED:
+        return state.tally
+    book = _book(state, event)
+    failures = book.failed.get(data.status.value, Failures()).with_one(data.message)
+    return _with_book(state.tally, event.book, replace(book, failed={**book.failed, data.status.value: failures}))
+
+
 def _cancel_ordered(state: DeskState, event: Event) -> Tally:
     return _requested(state.tally, event, event.expect(CancelOrdered))
 
@@ -189,6 +221,7 @@ _COUNTS: Final[dict[str, Callable[[DeskState, Event], Tally]]] = {
     "FillSettled": _fill_settled,
     "OrderClosed": _order_closed,
     "OrderWithheld": _order_withheld,
+    "RunEnded": _run_ended,
     "CancelOrdered": _cancel_ordered,
     "KeysAdopted": _keys_adopted,
     "ReconciliationFailed": _reconciliation_failed,

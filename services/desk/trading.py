@@ -1,7 +1,9 @@
 """The course of a run over the real processes: connect, compare, start, trade, stop, report."""
 
+import asyncio
 import time
-from typing import Final
+from contextlib import suppress
+from typing import Final, Never
 
 import msgspec
 from msgspec.structs import replace
@@ -14,6 +16,7 @@ from services.desk.commands import SUBJECT, Commands
 from services.desk.desk_keys import DeskKeys
 from services.desk.deskbook import DeskBook, not_reconciled
 from services.desk.errors import DeskError, NotReconciled, RunFailed, UsageError
+from services.desk.failures import check_runs
 from services.desk.report import report_of
 from services.desk.rotation import Rotation
 from services.desk.run import Job
@@ -21,6 +24,7 @@ from services.desk.steps import AUTHOR, is_finished
 from services.desk.supervisor import Supervisor
 from services.desk.tally import DeskState, apply
 from shared.bus.jetstream import Connection, check_server, connect, ensure_stream
+from shared.bus.keyring import KeyReplaced
 from shared.bus.keys import PROVISIONER
 from shared.bus.participant import Participant, instance_name
 from shared.bus.ports import BusError, NoResponder, Refused, Rpc, Unavailable
@@ -30,18 +34,30 @@ JOURNAL_TIMEOUT_S: Final = 2.0
 
 async def trade(job: Job, supervisor: Supervisor, keys: DeskKeys) -> None:
     """Trade to the end and show the result; nats-server is kept running until it is shown. Raises `DeskError`."""
-    course = _Course(job, supervisor, keys)
+    await supervisor.start_server()
+    is_first = True
+    while not await _went_through(_Course(job, supervisor, keys, is_first=is_first), supervisor):
+        await supervisor.disk.until_free()
+        is_first = False
+
+
+async def _went_through(course: "_Course", supervisor: Supervisor) -> bool:
+    """Trade; False if a full disk was in the way, after which it can go on. Raises `DeskError`."""
     try:
-        await supervisor.start_server()
         await supervisor.first_of(course.run())
     except NotReconciled as error:
         raise await course.explained(error) from error
+    except KeyReplaced as error:
+        raise UsageError(f"{error}: bring back the right key file, or `propdesk keys rotate {AUTHOR}`") from error
     except Refused as error:
         raise UsageError(str(error)) from error
     except BusError as error:
+        if supervisor.disk.explains():
+            return False
         raise RunFailed(f"{type(error).__name__}: {error}") from error
     finally:
         await course.close()
+    return True
 
 
 class _Status(msgspec.Struct):
@@ -54,10 +70,12 @@ _STATUS: Final = msgspec.json.Decoder(_Status)
 
 
 class _Course:
-    """One run and what it has opened."""
+    """One run and what it has opened. Only the first one of a command compares the log with it and starts the services."""
 
-    def __init__(self, job: Job, supervisor: Supervisor, keys: DeskKeys) -> None:
-        self._job, self._supervisor, self._keys = job, supervisor, keys
+    def __init__(self, job: Job, supervisor: Supervisor, keys: DeskKeys, *, is_first: bool) -> None:
+        self._job, self._supervisor, self._keys, self._is_first = job, supervisor, keys, is_first
+        self._telling: asyncio.Task[Never] | None = None
+        self._cursor = -1
         self._connection: Connection | None = None
         self._participant: Participant[DeskState] | None = None
         self._rotation: Rotation | None = None
@@ -65,21 +83,30 @@ class _Course:
     async def run(self) -> None:
         """From the first connection to the shown result; raises `DeskError` and `BusError`."""
         participant = await self._join()
-        self._compare(participant.state)
-        self._start_services()
+        if self._is_first:
+            self._compare(participant.state)
+            self._keys.check(participant.state.ledger)
+            self._start_services()
         clock = BrokerClock(self._job.layout.broker_port, participant.wake)
-        self._supervisor.watch(clock.run())
+        self._telling = self._supervisor.watch(clock.run())
         commands = Commands(participant, self._rotation)
         await participant.rpc.serve(SUBJECT, commands.handle)
         plan = replace(self._job.prepared.plan, keys=self._keys.adopted())
         book = DeskBook(participant, plan, clock, commands, self._job.bounds)
         try:
-            await book.run(self._journal_seq, self._job.display.show, self._supervisor.kill_silent, self._supervisor.stuck)
+            await book.run(self._journal_seq, self._show, self._supervisor.kill_silent, self._supervisor.stuck)
         finally:
             commands.close()
         await self._supervisor.stop_services()
         await participant.catch_up()
         self._finish(participant)
+
+    def _show(self, state: DeskState) -> None:
+        """The log was folded up to here."""
+        if state.ledger.seq != self._cursor:
+            self._cursor = state.ledger.seq
+            self._supervisor.disk.moved()
+        self._job.display.show(state)
 
     async def _join(self) -> Participant[DeskState]:
         """Connect, make sure of server and stream, and fold the log to its end."""
@@ -106,7 +133,6 @@ class _Course:
         )
         await participant.start()
         await self._rotation.settle(participant.state.ledger)
-        self._keys.check(participant.state.ledger)
         return participant
 
     def _compare(self, state: DeskState) -> None:
@@ -161,6 +187,7 @@ class _Course:
         self._job.display.result(report, state)
         if state.ledger.account.failed:
             raise not_reconciled(state)
+        check_runs(state.tally)
 
     async def explained(self, error: NotReconciled) -> DeskError:
         """The executor's own words in the log, if it came to write them; else `error`."""
@@ -173,8 +200,12 @@ class _Course:
         return not_reconciled(self._participant.state) if self._participant.state.tally.failure else error
 
     async def close(self) -> None:
-        """Close what was opened."""
-        if self._participant is not None:
-            await self._participant.close()
-        if self._connection is not None:
-            await self._connection.close()
+        """Close what was opened; what does not close within the grace is left to the end of the process."""
+        if self._telling is not None:
+            self._telling.cancel()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._job.bounds.grace_s):
+                if self._participant is not None:
+                    await self._participant.close()
+                if self._connection is not None:
+                    await self._connection.close()

@@ -29,6 +29,15 @@ def window(sessions: Sequence[date], days: int | None, start: str | None, end: s
     return _checked(_counted(range(inside[0], inside[-1] + 1), days, from_start=first is not None))
 
 
+def beyond(sessions: Sequence[date], start: str | None, end: str | None) -> tuple[str, ...]:
+    """A sentence for each of `start` and `end` that lies outside the data, which is traded as far as it goes."""
+    first, last = _day("--from", start), _day("--to", end)
+    has = f"the data, which has the sessions {sessions[0]} to {sessions[-1]}"
+    before = (f"--from {first} is before {has}",) if first and first < sessions[0] else ()
+    after = (f"--to {last} is after {has}",) if last and last > sessions[-1] else ()
+    return (*before, *after)
+
+
 def _counted(inside: range, days: int | None, *, from_start: bool) -> range:
     """The wanted number of sessions out of those in reach."""
     if days is None:

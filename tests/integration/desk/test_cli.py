@@ -102,3 +102,77 @@ def test_help_names_every_command() -> None:
     assert done.returncode == 0
     assert all(name in done.stdout for name in ("run", "replay", "status", "cancel", "gate"))
     assert json.dumps(done.stderr) == '""'
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("args", [("--version",), ("--help",), ("run", "--help"), ("gate", "check", "--help")])
+def test_a_result_that_cannot_be_written_is_a_failure_in_one_line(args: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([str(PROPDESK), *args], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert "no space left on device" in one_line(done.stderr)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize(
+    "args", [("run", "--days", "1", "--source", "hold"), ("run", "--days", "1", "--source", "hold", "--json")]
+)
+def test_a_run_whose_result_cannot_be_written_fails_and_so_do_status_and_replay(tmp_path: Path, args: tuple[str, ...]) -> None:
+    for words in (args, ("status",), ("status", "--json"), ("replay", "--json")):
+        with Path("/dev/full").open("w") as full:
+            argv = [str(PROPDESK), *words, "--dir", str(tmp_path / "desk")]
+            done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert done.returncode == 1, done.stderr
+        assert done.stderr.splitlines()[-1] == "propdesk: the result cannot be written to stdout: no space left on device"
+
+
+@pytest.mark.parametrize("option", ["--dir", "--data", "--policy"])
+@pytest.mark.parametrize("value", ["", " "])
+def test_an_empty_path_is_refused(tmp_path: Path, option: str, value: str) -> None:
+    done = command("run", "--dir", str(tmp_path / "d"), option, value, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"{option} is empty" in one_line(done.stderr)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("args", [("run",), ("replay",), ("status",), ("cancel", "o", "--reason", "r")])
+def test_a_directory_whose_name_is_no_utf_8_is_refused_before_anything_is_written(tmp_path: Path, args: tuple[str, ...]) -> None:
+    name = os.fsencode(tmp_path) + b"/d\xff"
+    done = subprocess.run([str(PROPDESK), *args, "--dir", name], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--dir" in one_line(done.stderr)
+    assert "no UTF-8" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_that_are_none_are_refused_in_plain_words(tmp_path: Path) -> None:
+    for args, says in (
+        (("--seed", "x"), "a whole number is needed"),
+        (("--seed", "-1"), "at least 0 is needed"),
+        (("--seed", str(2**63)), f"at most {2**63 - 1} is possible"),
+    ):
+        done = command("run", *args, "--dir", str(tmp_path / "d"))
+        assert done.returncode == 2
+        assert says in one_line(done.stderr)
+
+
+def test_signals_that_come_when_the_ending_began_do_nothing(tmp_path: Path) -> None:
+    script = (
+        "import atexit, os, signal, sys\n"
+        "from services.desk import arguments, cli\n"
+        "class Late:\n    def __del__(self): os.kill(os.getpid(), signal.SIGINT)\n"
+        "late = Late()\n"
+        "atexit.register(lambda: os.kill(os.getpid(), signal.SIGTERM))\n"
+        "arguments.prepare = lambda options: os.kill(os.getpid(), signal.SIGTERM)\n"
+        "code = cli.main(['run', '--dir', sys.argv[1]])\n"
+        "os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.exit(code)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "d")], capture_output=True, text=True, check=False)
+    assert done.returncode == 128 + signal.SIGTERM
+    assert one_line(done.stderr) == "propdesk: stopped by SIGTERM"
+
+
+def test_no_text_of_the_command_list_is_cut_off() -> None:
+    for args in (("--help",), ("gate", "--help")):
+        assert "..." not in command(*args, env={"COLUMNS": "80"}).stdout.replace("[ARGS]...", "")

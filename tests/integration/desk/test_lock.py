@@ -84,10 +84,29 @@ def test_fresh_refuses_to_rename_the_directory_one_stands_in(tmp_path: Path, mon
         open_directory(Layout(tmp_path), fresh=True, bounds=AT_ONCE)
 
 
-def test_fresh_leaves_files_alone_that_are_not_a_desks(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("mine")
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("name", ["notes.txt", "js/app.js", "broker/letter", "journal.db", "logs/web.log"])
+def test_files_that_are_not_a_desks_are_neither_renamed_nor_mixed_with(tmp_path: Path, name: str, fresh: bool) -> None:
+    root = tmp_path / "mine"
+    (root / name).parent.mkdir(parents=True)
+    (root / name).write_text("mine")
+    with pytest.raises(UsageError, match="not a desk's"):
+        open_directory(Layout(root), fresh=fresh, bounds=AT_ONCE)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    assert [str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()] == [name]
+
+
+def test_an_empty_file_system_can_be_used_although_it_has_its_own_folder(tmp_path: Path) -> None:
+    (tmp_path / "lost+found").mkdir()
     open_directory(Layout(tmp_path), fresh=True, bounds=AT_ONCE).release()
-    assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "js").is_dir()
+
+
+def test_fresh_says_where_the_old_directory_went(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    layout = Layout(tmp_path / "desk")
+    open_directory(layout, fresh=True, bounds=AT_ONCE).release()
+    open_directory(layout, fresh=True, bounds=AT_ONCE).release()
+    assert capsys.readouterr().err == f"propdesk: the old directory is now {tmp_path / 'desk-old-1'}\n"
 
 
 @pytest.mark.parametrize("name", ["file", "file/below"])

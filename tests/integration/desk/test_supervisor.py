@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +59,7 @@ def is_gone(pid: int) -> bool:
 def test_the_pause_before_a_restart_doubles_from_a_fifth_of_a_second_to_five_seconds() -> None:
     pauses = [Bounds().backoff(deaths) for deaths in range(1, 11)]
     assert pauses == pytest.approx([0.2, 0.4, 0.8, 1.6, 3.2, 5, 5, 5, 5, 5])
+    assert Bounds().backoff(1_000_000) == 5
 
 
 async def test_ten_deaths_in_a_row_without_being_ready_end_the_run_with_the_last_words(
@@ -145,6 +147,32 @@ async def test_an_executor_that_ends_with_three_ends_the_run_with_three_and_its_
         await supervisor.first_of(forever())
     assert failed.value.exit_code == 3
     assert len(starts(tmp_path, "executor")) == 1
+
+
+async def test_services_are_ended_together_with_one_grace_from_the_moment_of_the_signal(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    """Three of them ignore SIGTERM, and the work takes its time to be cancelled: one grace, not four."""
+    await supervisor.start_server()
+    for name in ("gate", "agent", "journal"):
+        spec = script(tmp_path, name, "signal.signal(signal.SIGTERM, signal.SIG_IGN); READY.touch(); time.sleep(60)")
+        supervisor.start(spec, never, {})
+        await until((tmp_path / f"{name}.ready").exists)
+
+    async def slow() -> None:
+        try:
+            await forever()
+        finally:
+            await asyncio.sleep(0.9 * QUICK.grace_s)
+
+    work = asyncio.ensure_future(supervisor.first_of(slow()))
+    await asyncio.sleep(0)
+    began = time.monotonic()
+    supervisor.fail(Interrupted(signal.SIGINT))
+    with pytest.raises(Interrupted):
+        await work
+    await supervisor.stop()
+    assert QUICK.grace_s <= time.monotonic() - began < 2.5 * QUICK.grace_s
 
 
 async def test_a_signal_ends_the_work_and_a_second_one_changes_nothing(supervisor: Supervisor) -> None:

@@ -111,6 +111,20 @@ async def test_an_order_that_ended_or_never_was_is_refused(
 async def test_a_request_of_another_shape_is_refused(participant: Participant[DeskState], fields: dict[str, object]) -> None:
     answer = await ask(Commands(participant), **fields)
     assert answer["error"]["code"] == "bad_request"
+    (name,) = fields
+    assert answer["error"]["message"].startswith(("a reason is needed", f"{name} must be ", f"{name} is no field "))
+    assert not any(jargon in answer["error"]["message"] for jargon in ("`", "$", "Cancel", "Expected"))
+
+
+@pytest.mark.parametrize("payload", [b"", b"no json", b"[]", b'"cancel"', b"\xff"])
+async def test_a_request_that_is_no_object_is_told_what_one_is(participant: Participant[DeskState], payload: bytes) -> None:
+    answer = json.loads(await Commands(participant).handle(payload))
+    assert answer["error"]["message"] == "a request is a JSON object with command, order, reason, request"
+
+
+async def test_a_request_without_a_field_is_told_which(participant: Participant[DeskState]) -> None:
+    answer = json.loads(await Commands(participant).handle(b'{"command":"cancel","order":"x","request":"r"}'))
+    assert answer["error"]["message"] == "reason is missing: it is a text of 1 to 2000 characters"
 
 
 async def test_several_requests_at_once_are_carried_out_one_after_another(participant: Participant[DeskState]) -> None:

@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from services.desk.errors import UsageError
-from services.desk.window import window
+from services.desk.window import beyond, window
 
 SESSIONS = [date(2022, 1, day) for day in (3, 4, 5, 6, 7, 10, 11)]
 
@@ -57,3 +57,13 @@ def test_without_a_number_and_a_start_it_is_the_last_sixty() -> None:
 def test_a_window_that_is_none_is_refused(count: int | None, start: str | None, end: str | None, says: str) -> None:
     with pytest.raises(UsageError, match=re.escape(says)):
         window(SESSIONS, count, start, end)
+
+
+def test_a_window_beyond_the_data_says_which_sessions_the_data_has() -> None:
+    has = "the data, which has the sessions 2022-01-03 to 2022-01-11"
+    assert beyond(SESSIONS, "2022-01-03", "2022-01-11") == ()
+    assert beyond(SESSIONS, None, None) == ()
+    assert beyond(SESSIONS, "2022-01-02", "2022-01-12") == (
+        f"--from 2022-01-02 is before {has}",
+        f"--to 2022-01-12 is after {has}",
+    )

@@ -1,0 +1,86 @@
+"""Runs that failed are named, and seen in the exit code; a resumed run's first fill is no news; narrow screens."""
+
+import pytest
+
+from services.desk.closing import HEAD, folded
+from services.desk.errors import RunFailed
+from services.desk.failures import check_runs, failure_lines
+from services.desk.options import plain_words
+from services.desk.progress import FirstFill
+from services.desk.wording import counted
+from shared.protocol.events import RunEnded
+from shared.protocol.reasons import RunStatus
+from tests.unit.desk.histories import History, approves, plan_of
+
+
+def ended(*ends: tuple[RunStatus, str]) -> History:
+    """A history in which one run after another of the book f ended."""
+    history = History(plan_of("f")).opens()
+    for status, message in ends:
+        history.step()
+        run = history.started("f")
+        history.add("agent", "f", run, RunEnded(status, message), run)
+    return history
+
+
+@pytest.mark.parametrize("status", [RunStatus.SOURCE_FAILED, RunStatus.ERROR, RunStatus.UNSETTLED])
+def test_a_failed_run_ends_the_command_with_one_and_its_message(status: RunStatus) -> None:
+    history = ended((status, "too_many_orders: 100 orders"))
+    with pytest.raises(RunFailed, match="but 1 run failed") as failed:
+        check_runs(history.state.tally)
+    assert failed.value.exit_code == 1
+    assert failed.value.details == (f"f: 1 run failed ({status.value}): too_many_orders: 100 orders",)
+
+
+@pytest.mark.parametrize("status", sorted(set(RunStatus) - {RunStatus.SOURCE_FAILED, RunStatus.ERROR, RunStatus.UNSETTLED}))
+def test_every_other_end_is_no_failure(status: RunStatus) -> None:
+    check_runs(ended((status, "why")).state.tally)
+
+
+def test_equal_messages_are_said_once_and_only_the_first_three_different_ones() -> None:
+    history = History(plan_of("f")).opens()
+    history.step()
+    for n, message in enumerate(("a", "a", "b", "c", "d", "d")):
+        data = RunEnded(RunStatus.SOURCE_FAILED, message)
+        history.add("agent", "f", f"r{n}", data, f"r{n}")
+    assert failure_lines(history.state.tally) == ("f: 6 runs failed (source_failed): a; b; c; …",)
+
+
+def test_the_first_fill_is_announced_once_and_not_when_it_stood_in_the_log_before() -> None:
+    history = History(plan_of()).opens()
+    history.step()
+    run = history.started("alpha")
+    history.judged(run, "alpha", approves(1, run))
+    order = history.placed(run, "alpha", 1)
+    new, resumed = FirstFill(0.0), FirstFill(0.0)
+    assert new.line(history.state) is None
+    history.filled(order, "alpha", 10)
+    assert "alpha bought 10 AAPL at 100 USD" in (new.line(history.state) or "")
+    assert new.line(history.state) is None
+    assert resumed.line(history.state) is None
+    assert resumed.line(history.state) is None
+
+
+def test_a_folded_table_has_every_amount_whole_and_no_line_beyond_forty_columns() -> None:
+    row = ("a_book_with_a_long_name_of_32_chr", "123456789012.34", "-12.34", "99.99", "12345", "1234", "1234", "1234567.89")
+    lines = folded([HEAD, row, ("buy and hold", "1.00", "unknown", "0.00", "", "", "", "")])
+    assert lines[:2] == [row[0], "  value: 123456789012.34"]
+    assert lines[-4:] == ["buy and hold", "  value: 1.00", "  return %: unknown", "  drawdown %: 0.00"]
+    assert all(len(line) <= 40 for line in lines)
+
+
+def test_numbers_and_nouns_agree() -> None:
+    assert [counted(n, "order") for n in (0, 1, 2)] == ["0 orders", "1 order", "2 orders"]
+
+
+@pytest.mark.parametrize(
+    ("said", "plain"),
+    [
+        ("Input should be a valid integer, unable to parse string as an integer", "a whole number is needed"),
+        ("Input should be greater than or equal to 0", "at least 0 is needed"),
+        ("Input should be less than or equal to 7", "at most 7 is possible"),
+        ("No such option: --x", "No such option: --x"),
+    ],
+)
+def test_the_option_parsers_words_are_made_plain(said: str, plain: str) -> None:
+    assert plain_words(f"Invalid value: {said}") == f"Invalid value: {plain}"
