@@ -1,7 +1,8 @@
 """Rebuilding every read model from the log: the ledger folded, rows projected, SQLite written, in a file beside the old one.
 
 The log is in memory, so that neither server nor disk of the log takes part. Beside it: sqlite3 inserting the finished rows of all
-tables into empty tables of the same columns. The rows are counted and the hash is compared with the one in the log.
+tables into empty tables of the same columns, without keys or indexes. The rows are counted and the hash is compared with the one
+in the log.
 """
 
 import asyncio
@@ -39,10 +40,10 @@ def insert(rows: dict[str, Table], database: Path) -> None:
     connection.execute("PRAGMA journal_mode=OFF")
     connection.execute("PRAGMA synchronous=OFF")
     for name, found in rows.items():
-        columns = ", ".join(f"c{at}" for at in range(len(found[0])))
-        connection.execute(f"CREATE TABLE {name} ({columns}, PRIMARY KEY (c0{', c1, c2' if name == 'reasons' else ''}))")
-        marks = ", ".join("?" * len(found[0]))
-        connection.executemany(f"INSERT OR IGNORE INTO {name} VALUES ({marks})", found)
+        if found:
+            width = len(found[0])
+            connection.execute(f"CREATE TABLE {name} ({', '.join(f'c{at}' for at in range(width))})")
+            connection.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * width)})", found)
     connection.commit()
     connection.close()
 

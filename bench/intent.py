@@ -1,9 +1,9 @@
 """From a proposal in the log to its first order in the log, and from each order to the next, in a real run of all processes.
 
-A source of the kind `file` proposes some orders each session. One client beside the desk reads the live log and notes when each
-event arrives; so every figure is from stored to stored, each flushed. Beside it: the same number of facts (proposal, prices,
-verdict, intent) handed to and fro by two bare nats-py clients, each awaiting its publish. Every order must have been sent, and
-each intent must follow from an approving verdict.
+A source of the kind `file` proposes some orders each session. A client with the desk's key reads the live log beside it and notes
+when each event arrives; so every figure is from stored to stored, each flushed. Beside it: the same number of facts (proposal,
+prices, verdict, intent) handed to and fro by two bare nats-py clients, each awaiting its publish. Every order must have been
+sent, and each intent must follow from an approving verdict.
 """
 
 import asyncio
@@ -25,9 +25,12 @@ from nats.aio.msg import Msg
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy, StreamConfig
 
 from services.desk.arguments import BUNDLED_DATA
+from services.desk.desk_keys import AUTHOR
 from services.desk.layout import Layout
 from services.desk.server import url_of
 from shared.bus.jetstream import Connection, connect
+from shared.bus.keys import KeyFolder
+from shared.bus.link import User
 from shared.bus.logs import configure_logs
 from shared.bus.ports import BusError, LogBroken, Stored
 
@@ -75,7 +78,8 @@ async def watch(folder: Path, process: subprocess.Popen[bytes]) -> dict[int, tup
     found: dict[int, tuple[float, Stored]] = {}
     while (url := url_of(Layout(folder))) is None:  # noqa: ASYNC110 - written by another process
         await asyncio.sleep(0.01)
-    connection = await connect(url, "bench")
+    user = User(KeyFolder(Layout(folder).keys).read(AUTHOR), AUTHOR)
+    connection = await connect(url, AUTHOR, user=user)
     while not await begun(connection):  # noqa: ASYNC110 - made by another process
         await asyncio.sleep(0.01)
     reading = connection.log.read(0)

@@ -3,7 +3,6 @@
 Target: ready within 3 s at 100,000 events after kill -9. Prints, never asserts speed; sequences and hashes are checked.
 """
 
-import argparse
 import asyncio
 import signal
 import sys
@@ -14,12 +13,15 @@ from typing import Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from _table import Figure, parser, report
+
 from shared.bus.jetstream import Connection, connect
 from tests.integration.bus.servers import NatsServer
 from tests.support.long_log import make_store
 from tests.support.recovery import Recovery, recover
 
 EVENTS: Final = 20_000
+TARGET: Final = "≤ 3 s at 100,000 events"
 SERVICES: Final = ("gate", "executor", "agent", "journal")
 
 
@@ -36,39 +38,46 @@ async def bare(connection: Connection, last: int) -> float:
     return time.monotonic() - began
 
 
-def show(name: str, found: Recovery) -> None:
-    """One line of the table."""
-    print(f"{name:32} ready {found.ready_s:7.2f} s   peak {found.peak_mb:6.0f} MB")
+def lines(name: str, found: Recovery, bare_s: float, target: str = "") -> list[Figure]:
+    """Two lines of the table."""
+    return [
+        Figure(f"{name}: ready", found.ready_s, "s", bare_s, "bare reader, read alone", target),
+        Figure(f"{name}: peak memory", found.peak_mb, "MB"),
+    ]
 
 
-async def measure(events: int, folder: Path) -> None:
+async def measure(events: int, folder: Path) -> list[Figure]:
     """All services, one after another: from zero, ended cleanly (which leaves a snapshot), killed, and from the snapshot."""
-    began = time.monotonic()
     made = await make_store(folder / "nats", events)
-    print(f"{made.seq} events written in {time.monotonic() - began:.1f} s")
     server = NatsServer(folder / "nats").start()
+    figures: list[Figure] = []
     try:
         connection = await connect(server.url, "bench")
-        print(f"{'bare reader':32} read  {await bare(connection, made.seq):7.2f} s")
+        bare_s = await bare(connection, made.seq)
         for service in SERVICES:
             data = folder / "desk"
             zero = await recover(connection, service, server.url, data)
             kept = await recover(connection, service, server.url, data, signal.SIGKILL)
-            assert zero.seq == kept.seq == made.seq
-            assert (data / "services" / service / "snapshot.json").exists()
-            show(f"{service} from zero", zero)
-            show(f"{service} from its snapshot", kept)
+            if not zero.seq == kept.seq == made.seq:
+                raise SystemExit(f"{service} was ready at {zero.seq} and {kept.seq}, the log ends at {made.seq}")
+            if not (data / "services" / service / "snapshot.json").exists():
+                raise SystemExit(f"{service} left no snapshot")
+            figures += lines(f"{service} from zero, {made.seq} events", zero, bare_s)
+            figures += lines(f"{service} from its snapshot", kept, bare_s, TARGET)
         await connection.close()
     finally:
         server.stop()
+    return figures
 
 
 def main() -> None:
     """Measure at the number of events asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=EVENTS)
+    options = parser(__doc__)
+    options.add_argument("--events", type=int, default=EVENTS)
+    given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(measure(parser.parse_known_args()[0].events, Path(folder)))
+        figures = asyncio.run(measure(given.events, Path(folder)))
+    report(figures, as_json=given.json)
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ def explain(layout: Layout, name: str, *, as_json: bool) -> None:
     try:
         subject = read_subject(name)
 
-        async def work(connection: Connection, _keys: DeskKeys) -> Explanation:
-            return await explain_log(connection.log, subject)
+        async def work(connection: Connection, keys: DeskKeys) -> Explanation:
+            return await explain_log(connection.log, subject, keys.identity().keyring())
 
         found = with_log(layout, work) if running_desk(layout) is None else with_running(layout, work)
     except (SubjectError, Unknown) as error:

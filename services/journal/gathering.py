@@ -30,7 +30,10 @@ class Unknown(Exception):
 
 
 class Explanation(msgspec.Struct, frozen=True):
-    """Every event of `about` in log order, and the policy under which it was judged. The log was read up to `last_seq`."""
+    """Every event of `about` in log order, and the policy under which it was judged. The log was read up to `last_seq`.
+
+    `signed`: the signature of each was checked with the key in force at its place.
+    """
 
     kind: Kind
     about: str
@@ -40,6 +43,7 @@ class Explanation(msgspec.Struct, frozen=True):
     events: tuple[Event, ...]
     policy: Event | None
     last_seq: int
+    signed: bool = False
 
     @property
     def index(self) -> int | None:

@@ -7,7 +7,8 @@ import msgspec
 
 from services.journal.gathering import Explanation, every
 from services.journal.subject import Kind
-from services.journal.telling import Focus, counted, seconds, tell
+from services.journal.telling import Focus, tell
+from services.journal.words import counted, seconds
 from shared.protocol.envelope import Event
 from shared.protocol.events import (
     Data,
@@ -68,6 +69,7 @@ def document(explanation: Explanation) -> dict[str, object]:
         "decision": _plain(explanation.decision),
         "totals": {"fills": summed.fills, "cash_effect": str(summed.cash_effect), "fees": _plain(summed.fees)},
         "policy": adopted,
+        "signed": explanation.signed,
         "last_seq": explanation.last_seq,
         "events": [_event(event) for event in explanation.events],
     }
@@ -185,4 +187,5 @@ def _tail(explanation: Explanation) -> Iterable[str]:
     yield (
         f"{counted(len(explanation.events), 'event')} of a log that ends at sequence {explanation.last_seq}; "
         "up to there every writer's events follow one another without a gap (n and prev)"
+        + (", and each is signed with its writer's key" if explanation.signed else "")
     )

@@ -1,21 +1,18 @@
 """What each event says, in words: a sentence, then details, one line each. Pure. Foreign text is not made safe here."""
 
-from collections.abc import Iterable
 from functools import singledispatch
 from typing import Final
 
 import msgspec
 
 from services.journal.gathering import data_of
+from services.journal.words import UNKNOWN, counted, decision_words, known, listed, quote_words, quoted, reason_words, seconds
 from shared.protocol import events
 from shared.protocol.envelope import Event, canonical
 from shared.protocol.market import ProposedOrder, Quote
-from shared.protocol.money import Exact
 
 MAX_RAW_CHARS: Final = 500
 HASH_CHARS: Final = 12
-TIME_CHARS: Final = 19
-UNKNOWN: Final = "unknown"
 
 Told = list[str]
 
@@ -66,7 +63,7 @@ def _(data: events.HaltOrdered, _focus: Focus) -> Told:
 @_tell.register
 def _(data: events.RunStarted, _focus: Focus) -> Told:
     model = f"model {data.model}, prompt {data.prompt_version or UNKNOWN}" if data.model else ""
-    return [f"{data.source} is asked to decide for {data.session}", *_given(f"names to price: {_listed(data.names)}", model)]
+    return [f"{data.source} is asked to decide for {data.session}", *_given(f"names to price: {listed(data.names)}", model)]
 
 
 @_tell.register
@@ -88,17 +85,17 @@ def _(data: events.MarketObserved, focus: Focus) -> Told:
     sentence = f"the market for the {data.purpose}: {counted(len(data.quotes), 'quote')}; {sessions or 'no exchange known'}"
     if focus.prices:
         return [sentence, *(quote_words(quote) for quote in data.quotes)]
-    return [sentence, *_given(f"quotes of {_listed(quote.symbol for quote in data.quotes)}" if focus.index is None else "")]
+    return [sentence, *_given(f"quotes of {listed(quote.symbol for quote in data.quotes)}" if focus.index is None else "")]
 
 
 @_tell.register
 def _(data: events.BookValued, _focus: Focus) -> Told:
     used = f"orders used: {data.used.month} this month, {data.used.day} today"
-    value = f"the book is worth {_or(data.value)}: cash {data.cash}, {counted(len(data.holdings), 'holding')}"
+    value = f"the book is worth {known(data.value)}: cash {data.cash}, {counted(len(data.holdings), 'holding')}"
     holdings = (
-        f"{row.quantity} {row.symbol} at {_or(row.price)} {row.currency}, worth {_or(row.value)}" for row in data.holdings
+        f"{row.quantity} {row.symbol} at {known(row.price)} {row.currency}, worth {known(row.value)}" for row in data.holdings
     )
-    return [f"{value}; peak {data.peak}, drawdown {_or(data.drawdown_pct)} %; {used}", *holdings]
+    return [f"{value}; peak {data.peak}, drawdown {known(data.drawdown_pct)} %; {used}", *holdings]
 
 
 @_tell.register
@@ -131,7 +128,7 @@ def _(data: events.SourceFailed, _focus: Focus) -> Told:
 def _(data: events.Verdict, focus: Focus) -> Told:
     approved = sum(row.approved for row in data.decisions)
     counts = f"{data.kind}: {approved} approved, {len(data.decisions) - approved} not"
-    value = f"value {_or(data.value)}, drawdown {_or(data.drawdown_pct)} %"
+    value = f"value {known(data.value)}, drawdown {known(data.drawdown_pct)} %"
     under = f"rules version {data.rules}, policy {data.policy_hash[:HASH_CHARS]}, valid until {seconds(data.valid_until)}"
     found = [f"verdict on the {counts}; {value}; {under}"]
     found += [f"for the whole batch: {reason_words(reason)}" for reason in data.block]
@@ -182,43 +179,17 @@ def _(data: events.RunEnded, _focus: Focus) -> Told:
 
 
 @_tell.register
+def _(data: events.KeysAdopted, _focus: Focus) -> Told:
+    return [
+        f"keys adopted under the root {data.root}: {quoted(data.reason)}",
+        *(f"{who} {key}" for who, key in data.keys.items()),
+    ]
+
+
+@_tell.register
 def _(data: events.StateHashed, _focus: Focus) -> Told:
     place = f"the close of {data.session}" if data.seq is None else f"sequence {data.seq}"
     return [f"the state behind {place} has the hash {data.state_hash}"]
-
-
-def decision_words(row: events.Decision, quote: Quote | None) -> Told:
-    """One decision with every number behind it."""
-    verdict = f"approved as {row.order}" if row.approved else "needs approval" if row.needs_approval else "blocked"
-    largest = "" if row.largest is None else f"; the largest quantity that would pass is {row.largest}"
-    order = f"{row.side} {_or(row.quantity)} {row.symbol} at {_or(row.limit)} {row.currency}"
-    numbers = f"notional {_or(row.notional)}, commission {_or(row.commission)}, FX {_or(row.fx)}"
-    crosses = f"crosses {row.crosses}, which is cancelled first" if row.crosses else ""
-    lines = [numbers, quote_words(quote) if quote else "", *(reason_words(reason) for reason in row.reasons), crosses]
-    return [f"{row.index}. {order}: {verdict}{largest}", *(f"   {line}" for line in lines if line)]
-
-
-def reason_words(reason: events.Reason) -> str:
-    """Why a rule blocks, with its numbers."""
-    numbers = {"limit": reason.limit, "value": reason.value, "headroom": reason.headroom}
-    told = ", ".join(f"{name} {number}" for name, number in numbers.items() if number is not None)
-    return f"{reason.rule.value}: {reason.message}" + (f" ({told})" if told else "")
-
-
-def quote_words(quote: Quote) -> str:
-    """A quote; what is absent is unknown."""
-    prices = ", ".join(f"{name} {_or(getattr(quote, name))}" for name in ("bid", "ask", "last", "close"))
-    return f"quote of {quote.symbol}: {prices} {quote.currency} ({quote.kind.value}, {seconds(quote.at)})"
-
-
-def seconds(at: str) -> str:
-    """Date and time in UTC, to the second."""
-    return at[:TIME_CHARS].replace("T", " ")
-
-
-def quoted(text: str) -> str:
-    """Somebody else's words."""
-    return f'"{text}"'
 
 
 def _proposed(order: ProposedOrder) -> str:
@@ -227,19 +198,6 @@ def _proposed(order: ProposedOrder) -> str:
     confidence = f", confidence {order.confidence}" if order.confidence else ""
     exchange = f" on {order.exchange}" if order.exchange else ""
     return f"{words}{exchange}{confidence}: {quoted(order.reason)}"
-
-
-def _or(number: Exact | None) -> str:
-    return UNKNOWN if number is None else str(number)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names) or "none"
-
-
-def counted(number: int, what: str) -> str:
-    """`1 fill`, `2 fills`."""
-    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def _given(*lines: str) -> Told:

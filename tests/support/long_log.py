@@ -17,7 +17,7 @@ from shared.ledger.fold import apply
 from shared.ledger.hashing import state_hash
 from shared.ledger.state import State
 from shared.protocol.envelope import Draft, Event, read_event, seal
-from shared.protocol.events import EventData, StateHashed
+from shared.protocol.events import EventData
 from tests.integration.bus.servers import NatsServer
 from tests.unit.journal.desk_log import DeskLog
 
@@ -49,9 +49,7 @@ class LongLog(DeskLog):
         k: int = 1,
         mode: str = "sim",
     ) -> Event:
-        """Append one event, a hash with the true one, and fold it."""
-        if isinstance(data, StateHashed):
-            data = StateHashed(data.session, state_hash(self.state))
+        """Append one event and fold it."""
         draft = Draft(author, book, about, at, self.seq, data, run, None, k, mode)
         prefix = f"{author}.{book}" if author == "agent" else author
         n, prev = self._last.get(prefix, (0, None))

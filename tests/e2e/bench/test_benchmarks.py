@@ -16,7 +16,7 @@ SHORT = {
     "ledger.py": ("--sessions", "2", "--rounds", "1"),
     "live_log.py": ("--sessions", "2", "--rounds", "1"),
 }
-LONG = {"intent.py": ("--days", "5"), "run.py": ("--days", "3")}
+LONG = {"intent.py": ("--days", "5"), "recovery.py": ("--events", "500"), "run.py": ("--days", "3")}
 
 
 def figures(script: str, arguments: tuple[str, ...]) -> list[dict[str, object]]:
