@@ -40,7 +40,7 @@ fi
 echo $$ >$venv/.busy
 rm -f "$venv/.$lock.ok"
 echo "setup: installing $lock" >&2
-[ -x $venv/bin/uv ] && uv --compile-bytecode --require-hashes -r "$lock" || pip --require-hashes -r "$lock"
+[ -x $venv/bin/uv ] && uv --compile-bytecode --only-binary :all: --require-hashes -r "$lock" || pip --only-binary :all: --require-hashes -r "$lock"
 pip --no-deps --no-build-isolation --editable .
 $venv/bin/python -m compileall -q services shared || true
 pwd -P >$venv/.made

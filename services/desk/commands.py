@@ -1,11 +1,11 @@
 """Operator commands: read from a request, carried out by the desk's own loop, answered with the event they became."""
 
 import asyncio
-from collections.abc import Mapping
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
 
+from services.desk.requests import Cancel, Command, CommandRefused, Rotate, read_command
 from services.desk.rotation import Rotation, RotationRefused
 from services.desk.steps import cancel_draft
 from services.desk.tally import DeskState
@@ -13,41 +13,13 @@ from shared.bus.answers import error_document
 from shared.bus.keys import KeyFileError
 from shared.bus.participant import Participant
 from shared.ledger.fold import find_order
-from shared.protocol.envelope import Draft, EnvelopeError, canonical, clean_text, decode
-from shared.protocol.events import MAX_TEXT_CHARS, CancelOrdered, KeysAdopted
-from shared.protocol.ids import MAX_ORDER_ID_CHARS, event_id
+from shared.protocol.envelope import Draft, canonical
+from shared.protocol.events import CancelOrdered, KeysAdopted
+from shared.protocol.ids import event_id
 
 SUBJECT: Final = "rpc.desk.command"
 MAX_WAITING: Final = 100
 MAX_ROUNDS: Final = 100
-MAX_REQUEST_CHARS: Final = 64
-
-
-class Cancel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Cancel one order. `request` is made by the caller: the same one again is the same event."""
-
-    command: Annotated[str, msgspec.Meta(pattern="^cancel$")]
-    order: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ORDER_ID_CHARS)]
-    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT_CHARS)]
-    request: Annotated[str, msgspec.Meta(pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_REQUEST_CHARS}}}$")]
-
-
-class Rotate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Put a new key of an author, or of a book's source, in force. `request` as in `Cancel`."""
-
-    command: Annotated[str, msgspec.Meta(pattern="^rotate$")]
-    who: Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,11}$")]
-    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT_CHARS)]
-    request: Annotated[str, msgspec.Meta(pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_REQUEST_CHARS}}}$")]
-
-
-Command = Cancel | Rotate
-
-
-class _Kind(msgspec.Struct):
-    """The field that says which command it is."""
-
-    command: str
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -55,81 +27,6 @@ class Done(msgspec.Struct, frozen=True):
 
     event: str
     seq: int
-
-
-class CommandRefused(Exception):
-    """A command that cannot be carried out: `code` for programs, the message for people."""
-
-    def __init__(self, code: str, message: str) -> None:
-        """Keep the code beside the message."""
-        super().__init__(message)
-        self.code = code
-
-
-def read_command(payload: bytes) -> Command:
-    """Decode a request; raises `CommandRefused` that says what is accepted."""
-    rotates = _is_rotation(payload)
-    kind: type[Command] = Rotate if rotates else Cancel
-    try:
-        command = decode(kind, payload)
-    except EnvelopeError as error:
-        raise CommandRefused("bad_request", _fault(payload, _WANTED_ROTATE if rotates else _WANTED, kind)) from error
-    reason = clean_text(command.reason, MAX_TEXT_CHARS).strip()
-    if not reason:
-        raise CommandRefused("bad_request", "a reason is needed")
-    return msgspec.structs.replace(command, reason=reason)
-
-
-def _is_rotation(payload: bytes) -> bool:
-    """Whether a request says that it rotates a key; what cannot be read does not."""
-    try:
-        return decode(_Kind, payload).command == "rotate"
-    except EnvelopeError:
-        return False
-
-
-_WANTED: Final = {
-    "command": "the word cancel",
-    "order": f"an order's id of 1 to {MAX_ORDER_ID_CHARS} characters",
-    "reason": f"a text of 1 to {MAX_TEXT_CHARS} characters",
-    "request": f"an id of 1 to {MAX_REQUEST_CHARS} letters, digits, _ and -",
-}
-
-
-_WANTED_ROTATE: Final = {
-    "command": "the word rotate",
-    "who": "an author's or a book's name",
-    "reason": _WANTED["reason"],
-    "request": _WANTED["request"],
-}
-
-
-def _fault(payload: bytes, fields: Mapping[str, str], kind: type[Command]) -> str:
-    """What is wrong with a request, field by field, in plain words."""
-    try:
-        document = msgspec.json.decode(payload)
-    except (msgspec.DecodeError, ValueError):
-        document = None
-    if not isinstance(document, dict):
-        return f"a request is a JSON object with {', '.join(fields)}"
-    for name, wanted in fields.items():
-        if name not in document:
-            return f"{name} is missing: it is {wanted}"
-        if not _fits(kind, name, document[name]):
-            return f"{name} must be {wanted}"
-    extra = next((name for name in document if name not in fields), None)
-    return f"{extra} is no field of a request: it has {', '.join(fields)}" if extra else "the request cannot be read"
-
-
-def _fits(kind: type[Command], name: str, value: object) -> bool:
-    """Whether one field alone would be accepted."""
-    about = {"command": "rotate", "who": "gate"} if kind is Rotate else {"command": "cancel", "order": "o"}
-    parts = {**about, "reason": "r", "request": "q", name: value}
-    try:
-        msgspec.convert(parts, kind)
-    except msgspec.ValidationError:
-        return False
-    return True
 
 
 async def carry_out(participant: Participant[DeskState], command: Command, rotation: Rotation | None = None) -> Done:

@@ -67,6 +67,10 @@ class DeskKeys:
             signer.offer(name, key)
         return signer
 
+    def root_signer(self) -> Signer:
+        """The root alone, for a change of keys: the desk's own may be the one that was lost. Raises `KeyFileError`."""
+        return Signer({ROOT: self.folder.read(ROOT)} if self.folder.file(ROOT).exists() else {})
+
     def user(self, name: str) -> User:
         """An author's or the provisioner's user; after a rotation it connects with the new key."""
         return self._connected.setdefault(name, User(self.keys[name], name))

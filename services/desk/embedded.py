@@ -69,7 +69,7 @@ async def _locked(layout: Layout, lock: Lock, work: Work[Result], bounds: Bounds
     """Start the server, work, and stop it, whatever happens."""
     layout.make()
     keys = DeskKeys.prepare(layout, books_with_keys(layout))
-    supervisor = Supervisor(layout, lock, bounds, keys.users)
+    supervisor = Supervisor(layout, lock, bounds, users=keys.users)
     loop = asyncio.get_running_loop()
 
     async def checked(connection: Connection, desk_keys: DeskKeys) -> Result:

@@ -8,7 +8,6 @@ from typing import Final
 import msgspec
 
 from services.desk.arguments import DEFAULT_SOURCES
-from services.desk.commands import CommandRefused, Rotate, read_command
 from services.desk.console import show as print_line
 from services.desk.console import show_json
 from services.desk.desk_keys import DeskKeys, books_with_keys
@@ -16,6 +15,8 @@ from services.desk.embedded import running_desk, with_log, with_running
 from services.desk.errors import UsageError
 from services.desk.layout import Layout, writing
 from services.desk.operate import Appending, ask
+from services.desk.requests import CommandRefused, Rotate, read_command
+from services.desk.run import check_foreign
 from shared.bus.follower import Follower
 from shared.bus.jetstream import Connection
 from shared.bus.keys import PROVISIONER, ROOT
@@ -32,6 +33,7 @@ READER: Final = "reader"
 
 def init(layout: Layout, books: Iterable[str], *, as_json: bool) -> None:
     """Make the keys that are missing and print the public ones; raises `UsageError`."""
+    check_foreign(layout)
     with writing(layout.root):
         layout.root.mkdir(parents=True, exist_ok=True)
     names = list(books)

@@ -90,10 +90,11 @@ class Layout:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the directory holds something, and nothing of a desk."""
+        """Whether the directory holds something, and nothing of a desk; keys that were made for one are its own."""
         if not self.root.is_dir() or self.is_ours:
             return False
-        return any(path.name not in OF_FILE_SYSTEM for path in self.root.iterdir())
+        known = {*OF_FILE_SYSTEM, self.keys.name} if (self.keys / "root.pub").is_file() else OF_FILE_SYSTEM
+        return any(path.name not in known for path in self.root.iterdir())
 
     def folder_of(self, service: str) -> Path:
         """The folder of one service."""

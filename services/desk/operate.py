@@ -5,12 +5,13 @@ import secrets
 
 import msgspec
 
-from services.desk.commands import SUBJECT, Cancel, Command, CommandRefused, Done, carry_out, read_command
+from services.desk.commands import SUBJECT, Done, carry_out
 from services.desk.console import say, show, show_json
 from services.desk.desk_keys import DeskKeys
 from services.desk.embedded import Work, running_desk, with_log, with_running
 from services.desk.errors import DeskError, RunFailed, UsageError
 from services.desk.layout import Layout
+from services.desk.requests import Cancel, Command, CommandRefused, Rotate, read_command
 from services.desk.rotation import Rotation
 from services.desk.stack import DESK_NAME
 from services.desk.steps import AUTHOR
@@ -74,7 +75,7 @@ class Appending:
 
     async def __call__(self, connection: Connection, keys: DeskKeys) -> Done:
         """Fold the whole log, then append."""
-        signer = keys.signer()
+        signer = keys.root_signer() if isinstance(self._command, Rotate) else keys.signer()
         participant = participant_of(connection, keys, signer)
         try:
             await participant.start()

@@ -69,8 +69,7 @@ def run(job: Job) -> None:
 def open_directory(layout: Layout, *, fresh: bool, bounds: Bounds) -> Lock:
     """Take the data directory: lock it, with `fresh` put an old one aside first, make its folders; raises `UsageError`."""
     check_access(layout)
-    if layout.is_foreign:
-        raise UsageError(f"{layout.root} holds files that are not a desk's: name an empty or a new directory with --dir")
+    check_foreign(layout)
     if fresh and layout.is_ours:
         _make_way(layout, bounds)
     created = not layout.root.exists()
@@ -87,6 +86,12 @@ def open_directory(layout: Layout, *, fresh: bool, bounds: Bounds) -> Lock:
             _remove_if_empty(layout)
         raise
     return lock
+
+
+def check_foreign(layout: Layout) -> None:
+    """Raise `UsageError` for a directory that is somebody else's."""
+    if layout.is_foreign:
+        raise UsageError(f"{layout.root} holds files that are not a desk's: name an empty or a new directory with --dir")
 
 
 def _make_way(layout: Layout, bounds: Bounds) -> None:
@@ -111,7 +116,7 @@ async def _supervised(job: Job, lock: Lock) -> None:
     from services.desk.trading import trade
 
     keys = DeskKeys.prepare(job.layout, (book.book for book in job.prepared.plan.args.books))
-    supervisor = Supervisor(job.layout, lock, job.bounds, keys.users)
+    supervisor = Supervisor(job.layout, lock, job.bounds, users=keys.users)
     loop = asyncio.get_running_loop()
 
     def end(interrupted: Interrupted) -> None:

@@ -27,6 +27,7 @@ from services.desk.stopped import forget
 from services.desk.supervisor import Supervisor
 from services.desk.tally import DeskState, apply
 from shared.bus.jetstream import Connection, check_server, connect, ensure_stream
+from shared.bus.keyring import KeyReplaced
 from shared.bus.keys import PROVISIONER
 from shared.bus.participant import Participant, instance_name
 from shared.bus.ports import BusError, LogBroken, NoResponder, Refused, Rpc, Unavailable
@@ -50,6 +51,8 @@ async def _went_through(course: "_Course", supervisor: Supervisor) -> bool:
         await supervisor.first_of(course.run())
     except NotReconciled as error:
         raise await course.explained(error) from error
+    except KeyReplaced as error:
+        raise UsageError(f"{error}: bring back the right key file, or `propdesk keys rotate {AUTHOR}`") from error
     except Refused as error:
         raise UsageError(str(error)) from error
     except LogBroken as error:
@@ -89,6 +92,7 @@ class _Course:
         participant = await self._join()
         if self._is_first:
             self._compare(participant.state)
+            self._keys.check(participant.state.ledger)
             forget(self._job.layout)
             self._start_services()
         clock = BrokerClock(self._job.layout.broker_port, participant.wake)
@@ -142,7 +146,6 @@ class _Course:
         await participant.start()
         self._supervisor.watch(watch.run())
         await self._rotation.settle(participant.state.ledger)
-        self._keys.check(participant.state.ledger)
         return participant
 
     def _compare(self, state: DeskState) -> None:

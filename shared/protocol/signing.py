@@ -9,9 +9,8 @@ import binascii
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final, cast
+from typing import Final
 
-import nkeys
 from nacl.exceptions import BadSignatureError
 from nacl.signing import SigningKey, VerifyKey
 
@@ -19,9 +18,12 @@ from shared.protocol.envelope import EnvelopeError
 
 FIELD: Final = b',"sig":'
 NULL: Final = b"null"
-USER: Final = nkeys.PREFIX_BYTE_USER
-OPERATOR: Final = nkeys.PREFIX_BYTE_OPERATOR
+USER: Final = 20 << 3
+OPERATOR: Final = 14 << 3
 MAX_KEYS: Final = 1000
+_SEED: Final = 18 << 3
+"""First bytes of a key's text in NATS's own format: five bits make the first letter (U, O, S) in base32."""
+_SEED_BYTES: Final = 36
 _PUBLIC_BYTES: Final = 35
 _CHECK_BYTES: Final = 2
 _KINDS: Final = {USER: "U…", OPERATOR: "O…"}
@@ -90,22 +92,25 @@ def public_text(key: SigningKey, kind: int) -> str:
 
 
 def seed_text(key: SigningKey, kind: int) -> str:
-    """The secret text of a key: `SU…` or `SO…`."""
-    return cast("bytes", nkeys.encode_seed(bytes(key), kind)).decode("ascii")
+    """The secret text of a key: `SU…` or `SO…`; the five bits of the kind stand across the first two bytes."""
+    body = bytes((_SEED | kind >> 5, (kind & 31) << 3, *bytes(key)))
+    return base64.b32encode(body + _checksum(body)).decode("ascii").rstrip("=")
 
 
 def read_seed(text: str, kind: int) -> SigningKey:
     """The key of a secret text; raises `KeyTextError`, which never holds the text."""
     try:
-        found, raw = nkeys.decode_seed(text.encode("ascii"))
-        key = SigningKey(raw)
-    except Exception:
+        raw = base64.b32decode(text.encode("ascii") + b"=" * (-len(text) % 8))
+    except (ValueError, binascii.Error):
         raise KeyTextError("it holds no seed of a key") from None
-    if found != kind or seed_text(key, kind) != text:
+    if len(raw) != _SEED_BYTES:
+        raise KeyTextError("it holds no seed of a key")
+    key = SigningKey(raw[2:-_CHECK_BYTES])
+    if seed_text(key, kind) != text:
         raise KeyTextError(f"it holds no seed of a key of this kind ({_KINDS[kind]}), or was changed")
     return key
 
 
 def _checksum(body: bytes) -> bytes:
-    """The check sum at the end of a key's text."""
-    return cast("int", nkeys.crc16(bytearray(body))).to_bytes(_CHECK_BYTES, "little")
+    """The check sum at the end of a key's text: CRC-16/XMODEM, low byte first."""
+    return binascii.crc_hqx(body, 0).to_bytes(_CHECK_BYTES, "little")

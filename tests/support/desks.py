@@ -15,6 +15,9 @@ from typing import Any
 
 import nats
 
+from shared.bus.keys import KeyFolder
+from tests.support.keyed import connect_keyed
+
 PROPDESK = Path(sys.executable).with_name("propdesk")
 RUN_TIMEOUT_S = 180
 SERVICES = ("simulator", "executor", "gate", "agent", "journal")
@@ -113,6 +116,17 @@ def wait_for(probe: Any, timeout_s: float = 60.0, every_s: float = 0.005) -> Any
     raise AssertionError(f"nothing within {timeout_s} s")
 
 
+async def connected_as_desk(folder: Path, port: int, **options: Any) -> Any:
+    """A plain client of a running desk's server, with the desk's own key: it may read the log and give commands."""
+    return await connect_keyed(
+        f"nats://127.0.0.1:{port}",
+        KeyFolder(folder / "keys").read("desk"),
+        max_reconnect_attempts=-1,
+        inbox_prefix=b"_INBOX_desk",
+        **options,
+    )
+
+
 class Watcher:
     """A plain client beside a running desk, with the desk's own key, for tests that act at a chosen event."""
 
@@ -123,15 +137,7 @@ class Watcher:
 
     def __enter__(self) -> "Watcher":
         ports = wait_for(self._ports)
-        seed = (self._folder / "keys" / "desk.nk").read_text().strip()
-        connecting = nats.connect(
-            f"nats://127.0.0.1:{ports['nats']}",
-            max_reconnect_attempts=-1,
-            reconnect_time_wait=0.05,
-            error_cb=_ignored,
-            nkeys_seed_str=seed,
-            inbox_prefix=b"_INBOX_desk",
-        )
+        connecting = connected_as_desk(self._folder, ports["nats"], reconnect_time_wait=0.05, error_cb=_ignored)
         self._client = self._loop.run_until_complete(connecting)
         return self
 

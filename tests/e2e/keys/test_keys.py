@@ -215,14 +215,16 @@ def test_key_files_that_must_not_be_used_are_refused_before_anything_is_started(
     assert not (folder / "js" / "nats.conf").exists()
 
 
-def test_other_key_files_than_the_adopted_ones_are_refused_by_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["gate", "desk"])
+def test_a_lost_key_is_refused_by_name_and_replaced_by_a_rotation(short: Finished, tmp_path: Path, name: str) -> None:
     folder = tmp_path / "desk"
     with running(folder, "--days", DAYS) as process, Watcher(folder) as watcher:
         watcher.wait_for_type("RunStarted")
         interrupted(process)
-    path = folder / "keys" / "gate.nk"
-    path.unlink()
+    (folder / "keys" / f"{name}.nk").unlink()
     done = command("run", "--json", "--dir", str(folder), "--days", DAYS)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "(gate)" in done.stderr
-    assert "sequence 2" in done.stderr
+    assert ("(gate)" if name == "gate" else "of desk is not in force any more") in done.stderr
+    rotated = command("keys", "rotate", name, "--reason", "lost", "--dir", str(folder))
+    assert rotated.returncode == 0, rotated.stderr
+    assert run_json(folder, "--days", DAYS)["state_hash"] == short.result["state_hash"]

@@ -5,15 +5,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-import nats
-
 from shared.bus.accounts import accounts_config
 from shared.bus.jetstream import Connection, connect
 from shared.bus.keys import Key
 from shared.bus.link import User
 from shared.bus.rights import inbox_of
-from shared.protocol.signing import USER, seed_text
 from tests.integration.bus.servers import NatsServer
+from tests.support.keyed import connect_keyed
 
 AUTHORS = ("desk", "gate", "executor", "journal")
 SOURCES = ("agent/b1", "agent/b2")
@@ -43,9 +41,9 @@ class Plain:
 
     async def open(self, server: AccountServer, name: str) -> "Plain":
         author, _, book = name.partition("/")
-        self.client = await nats.connect(
+        self.client = await connect_keyed(
             server.url,
-            nkeys_seed_str=seed_text(server.keys[name]._secret, USER),
+            server.keys[name],
             inbox_prefix=inbox_of(author, book).encode(),
             error_cb=self._error,
         )
