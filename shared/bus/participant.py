@@ -6,6 +6,9 @@ import secrets
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+import structlog
+from msgspec.structs import replace
+
 from shared.bus.borders import ARMED, border
 from shared.bus.follower import Follower
 from shared.bus.keyring import Keyring, Signer
@@ -17,6 +20,8 @@ from shared.protocol.events import ON_STATE
 MAX_ROUNDS: Final = 100
 
 S = TypeVar("S")
+
+_log = structlog.get_logger("bus")
 
 
 def instance_name() -> str:
@@ -79,7 +84,7 @@ class Participant(Follower[S]):
             if ARMED:
                 await border(self.author, f"append.before.{draft.type}")
             try:
-                seq = await self.log.append(message)
+                seq = await self._store(message)
             except Conflict as conflict:
                 return await self._moved(draft, writer, conflict, cursor)
             if ARMED:
@@ -93,6 +98,18 @@ class Participant(Follower[S]):
         payload = seal(draft, desk=self.desk, instance=self.instance, n=writer.n + 1, prev=writer.prev, sign=sign)
         last_seq = draft.as_of if draft.type in ON_STATE else None
         return Append(draft.subject, draft.id, payload, writer.filter, writer.seq, last_seq)
+
+    async def _store(self, message: Append) -> int:
+        """Append it, and let nobody prevent that who has used its id before.
+
+        No fact of ours has the id, for those are known up to the fence: what stands under it is another author's message, or one
+        that was dropped. So it is stored without the id, and the fence keeps repeats out as ever.
+        """
+        try:
+            return await self.log.append(message)
+        except IdReused as error:
+            _log.error("somebody else used the id of an event", alarm=True, id=message.msg_id, why=str(error))
+            return await self.log.append(replace(message, by_id=False))
 
     async def _fold_own(self, stored: Stored, writer: Prefix) -> Event:
         """Apply what was appended: now if it is next, else when the reader has delivered all before it."""
@@ -129,6 +146,7 @@ class Participant(Follower[S]):
         if sha256_hex(canonical(draft.data)) != written.data_sha256:
             raise IdReused(f"{draft.id} stands at sequence {written.seq} with other data: two facts share an id")
         stored = await self.log.get(written.seq)
-        if stored is None or stored.msg_id != draft.id:
+        event = None if stored is None else read_event(stored.seq, stored.subject, stored.payload)
+        if event is None or event.id != draft.id:
             raise LogBroken(f"sequence {written.seq} no longer holds {draft.id}")
-        return read_event(stored.seq, stored.subject, stored.payload)
+        return event

@@ -68,7 +68,7 @@ def decode(kind: type[T], payload: bytes | msgspec.Raw) -> T:
     """Decode `payload` as `kind`, strictly; raises `EnvelopeError` that says where it differs."""
     try:
         return cast("T", _decoder(cast("Any", kind)).decode(payload))
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise EnvelopeError(f"not a {kind.__name__}: {error}") from error
 
 
@@ -278,5 +278,7 @@ def _check(seq: int, place: Subject, envelope: Envelope) -> None:
         raise EnvelopeError(f"sequence {seq}: unknown event type {envelope.type[:40]!r}")
     if (place.type, place.book, place.author) != (envelope.type, envelope.book, envelope.by.service):
         raise EnvelopeError(f"sequence {seq}: the envelope of {envelope.id[:80]!r} does not belong to its subject")
+    if not envelope.id.startswith(f"{place.author}:{place.type}:"):
+        raise EnvelopeError(f"sequence {seq}: the id {envelope.id[:80]!r} is not that of a {place.type} by {place.author}")
     if place.author not in AUTHORS_OF[envelope.type]:
         raise EnvelopeError(f"sequence {seq}: {place.author} may not write {envelope.type}")

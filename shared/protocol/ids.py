@@ -86,8 +86,8 @@ def index_of(order: str) -> int:
 
 
 def book_of(run: str) -> str:
-    """The book of a run id."""
-    return run.split("-")[1]
+    """The book of a run id; empty if it is none."""
+    return run.partition("-")[2].partition("-")[0]
 
 
 def execution_token(execution: str) -> str:
