@@ -122,7 +122,7 @@ def explain(
     directory: DirOption = Path(DEFAULT_DIR),
     as_json: JsonOption = False,
 ) -> None:
-    """Tell one story from the log: what was asked, proposed, judged and why, sent, filled, and what it cost."""
+    """How a run, an order or a fill came about, from the log."""
     from services.desk.explain import explain as explain_name
 
     explain_name(Layout(directory), name, as_json=as_json)
