@@ -17,7 +17,7 @@ from decimal import (
     Rounded,
     localcontext,
 )
-from typing import Any, Final, Self
+from typing import Any, Final, Self, cast
 
 import msgspec
 
@@ -44,12 +44,11 @@ def _normal(value: Decimal) -> Decimal:
     """Return `value` in canonical form; raises `NumberError` where it has none within the bounds."""
     if not value.is_finite():
         raise NumberError(f"{value} is not a finite number")
-    if abs(value.adjusted()) > MAX_EXPONENT and value:
+    if not -MAX_EXPONENT <= value.adjusted() <= MAX_EXPONENT and value:
         raise NumberError(f"{value:.6E} is out of range: at most {MAX_EXPONENT} digits before or after the point")
     try:
         normal = _NORMAL.normalize(value)
-        exponent = normal.as_tuple().exponent
-        if isinstance(exponent, int) and exponent > 0:
+        if "+" in str(normal):  # 1E+2: the quickest way to see an exponent
             normal = _LOSSLESS.quantize(normal, _ONE)
     except (Inexact, Rounded, InvalidOperation) as error:
         raise NumberError(f"{value:.6E} has more than {MAX_NUMBER_CHARS} digits") from error
@@ -66,20 +65,23 @@ class Exact(Decimal):
 
     def __new__(cls, value: "int | str | Decimal" = 0) -> Self:
         """Normalise `value`."""
-        if isinstance(value, Exact):
-            return super().__new__(cls, value)
+        kind = type(value)
+        if kind is cls:
+            return cast("Self", value)
+        if kind is Decimal:
+            return Decimal.__new__(cls, _normal(value))  # type: ignore[arg-type]
         if isinstance(value, str):
-            value = parse_number(value)
-        elif isinstance(value, float):
+            return Decimal.__new__(cls, parse_number(value))
+        if isinstance(value, float):
             raise NumberError("a float is no exact number: give text or Decimal")
-        return super().__new__(cls, _normal(Decimal(value)))
+        return Decimal.__new__(cls, _normal(Decimal(value)))
 
     @classmethod
     def read(cls, text: str) -> Self:
         """Take `text` only if it is in canonical form already; the way back from an event."""
         if len(text) > MAX_NUMBER_CHARS or not CANONICAL_NUMBER.fullmatch(text):
             raise NumberError(f"{text[:MAX_NUMBER_CHARS]!r} is not a number in canonical form")
-        return super().__new__(cls, text)
+        return Decimal.__new__(cls, text)
 
     def __str__(self) -> str:
         """Plain notation: never an exponent."""
