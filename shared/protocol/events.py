@@ -89,6 +89,54 @@ class CashDeposited(Data, frozen=True):
     reason: str
 
 
+class CashWithdrawn(Data, frozen=True):
+    """Virtual capital moved out of a book; never loss."""
+
+    amount: Exact
+    reason: str
+
+
+class BookClosed(Data, frozen=True):
+    """A book ends here: `amount` is the cash that was left and leaves with it; its name is never used again."""
+
+    amount: Exact
+    reason: str
+
+
+class AccountBaselined(Data, frozen=True):
+    """What of the broker's account belongs to no book: shares by instrument key, cash by currency."""
+
+    account: str
+    positions: dict[str, Exact]
+    cash: dict[str, Exact]
+    reason: str
+
+
+class Share(Data, frozen=True):
+    """One book's part of an adjustment: cash in base currency, and shares with their cost where it moves any."""
+
+    book: str
+    cash: Exact
+    quantity: Exact | None = None
+    cost: Exact | None = None
+
+
+class AdjustmentBooked(Data, frozen=True):
+    """What an operator accepts after a difference.
+
+    `kind` is dividend, interest, fee or position. `amount` is the account's cash in `currency`, `quantity` the account's shares
+    of `symbol`; `shares` are the books' parts, empty if it belongs to none.
+    """
+
+    kind: str
+    currency: str
+    amount: Exact
+    reason: str
+    symbol: str | None = None
+    quantity: Exact | None = None
+    shares: tuple[Share, ...] = ()
+
+
 class HaltOrdered(Data, frozen=True):
     """An operator or an alarm stops new risk: `kind` is full or reduce_only, `scope` a book or `_desk`."""
 
@@ -99,9 +147,32 @@ class HaltOrdered(Data, frozen=True):
 
 
 class HaltReset(Data, frozen=True):
-    """An operator lifts the halt of `scope`."""
+    """An operator lifts the halt of `scope`; the peak becomes the value."""
 
     scope: str
+    reason: str
+    keep_holdings: bool = False
+
+
+class FlattenOrdered(Data, frozen=True):
+    """An operator wants what `scope` (a book or `_desk`) holds sold, of one instrument key or all; no halt."""
+
+    scope: str
+    symbol: str | None
+    reason: str
+
+
+class ApprovalGiven(Data, frozen=True):
+    """An operator lets the gate judge afresh an order that needed approval."""
+
+    order: str
+    reason: str
+
+
+class ApprovalRefused(Data, frozen=True):
+    """An operator does not want an order that needed approval."""
+
+    order: str
     reason: str
 
 
@@ -194,6 +265,25 @@ class BookValued(Data, frozen=True):
     used: OrdersUsed
     evidence: tuple[str, ...]
     quoted: str
+
+
+class HaltTripped(Data, frozen=True):
+    """The gate itself stops new risk in `scope`: `cause` is kill_switch, evaluator_failed or daily_loss.
+
+    `kind` and `liquidate` as in `HaltOrdered`. `value`, `peak`, `drawdown_pct` and `limit_pct` are what it saw, None where the
+    cause has no such number; `evidence` names the observations that agreed.
+    """
+
+    scope: str
+    kind: str
+    liquidate: bool
+    cause: str
+    message: str
+    value: Exact | None
+    peak: Exact | None
+    drawdown_pct: Exact | None
+    limit_pct: Exact | None
+    evidence: tuple[str, ...]
 
 
 class RunCleared(Data, frozen=True):
@@ -359,8 +449,16 @@ EventData = (
     | PolicyAdopted
     | BookOpened
     | CashDeposited
+    | CashWithdrawn
+    | BookClosed
+    | AccountBaselined
+    | AdjustmentBooked
     | HaltOrdered
+    | HaltTripped
     | HaltReset
+    | FlattenOrdered
+    | ApprovalGiven
+    | ApprovalRefused
     | CancelOrdered
     | RunStarted
     | AccountReconciled
@@ -387,19 +485,23 @@ VERSIONS: Final[dict[str, int]] = dict.fromkeys(EVENT_TYPES, 1)
 
 AUTHORS_OF: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("ClockAdvanced", "KeysAdopted", "PolicyAdopted", "BookOpened", "CashDeposited"), ("desk",)),
-    **dict.fromkeys(("HaltReset", "CancelOrdered"), ("desk",)),
+    **dict.fromkeys(("CashWithdrawn", "BookClosed", "AccountBaselined", "AdjustmentBooked"), ("desk",)),
+    **dict.fromkeys(("HaltReset", "FlattenOrdered", "CancelOrdered", "ApprovalGiven", "ApprovalRefused"), ("desk",)),
     "HaltOrdered": ("desk", "executor", "journal"),
     **dict.fromkeys(("RunStarted", "ProposalMade", "SourceFailed", "RunEnded"), ("agent",)),
     **dict.fromkeys(("AccountReconciled", "ReconciliationFailed", "MarketObserved"), ("executor",)),
     **dict.fromkeys(("OrderWithheld", "OrderIntended", "OrderPlaced", "OrderClosed"), ("executor",)),
     **dict.fromkeys(("FillSettled", "RunSettled"), ("executor",)),
-    **dict.fromkeys(("BookValued", "RunCleared", "RunStopped", "Verdict"), ("gate",)),
+    **dict.fromkeys(("BookValued", "HaltTripped", "RunCleared", "RunStopped", "Verdict"), ("gate",)),
     "StateHashed": ("gate", "executor", "journal"),
 }
 """Who may write each type; an event by anyone else is not a fact."""
 
 ON_STATE: Final = frozenset(
-    {"RunCleared", "BookValued", "Verdict", "OrderIntended", "CashDeposited", "HaltReset", "PolicyAdopted", "ClockAdvanced"}
+    {
+        *("RunCleared", "BookValued", "Verdict", "HaltTripped", "OrderIntended", "PolicyAdopted", "ClockAdvanced"),
+        *("CashDeposited", "CashWithdrawn", "BookClosed", "AdjustmentBooked", "HaltReset", "ApprovalGiven"),
+    }
 )
 """Types that hold only for the state they were decided on: appended with a stream-wide expectation."""
 
