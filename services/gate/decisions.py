@@ -6,7 +6,9 @@ from decimal import Decimal
 from typing import Final
 
 from services.gate.blocks import FULL, Block, block_of, named
-from services.gate.books import BookView, book_view, halts_of
+from services.gate.books import BookView, book_view
+from services.gate.drafting import draft_of, policy_of, run_of, verdict_of
+from services.gate.exits import exits_of, liquidate, unfilled_on
 from services.gate.fit import fitted
 from services.gate.market import Market, observed_market
 from services.gate.numbers import amount, exact_arithmetic

@@ -64,13 +64,14 @@ def _counted(counter: Counter, period: str, change: int) -> Counter:
     return Counter(period, counter.within(period) + change)
 
 
-def settle(book: Book, fill: FillSettled) -> Book:
-    """The book after a fill: cash, fees and the holding with its cost."""
+def settle(book: Book, fill: FillSettled, exchange: str | None = None) -> Book:
+    """The book after a fill: cash, fees and the holding with its cost, bought on `exchange` if that is given."""
     key = instrument_key(fill.symbol, fill.currency)
     with wide_context():
         gross = fill.quantity * fill.price * fill.fx
         fee = (gross if fill.side is Side.SELL else -gross) - fill.cash_effect
-        holding = _after(book.holdings.get(key, Holding(ZERO, ZERO)), fill)
+        before = book.holdings.get(key, Holding(ZERO, ZERO))
+        holding = replace(_after(before, fill), exchange=exchange if fill.side is Side.BUY and exchange else before.exchange)
         others = {name: old for name, old in book.holdings.items() if name != key}
         return replace(
             book,

@@ -49,7 +49,7 @@ class RunArgs(Data, frozen=True):
 
 
 class ClockAdvanced(Data, frozen=True):
-    """Desk time is now `to`. `step` is open, slot or close; `due` are the books of a slot in configuration order."""
+    """Desk time is now `to`. `step` is open, slot, watch or close; `due` are the books of a slot in configuration order."""
 
     to: Instant
     step: str
@@ -212,17 +212,21 @@ class AccountReconciled(Data, frozen=True):
 
 
 class ReconciliationFailed(Data, frozen=True):
-    """They do not agree, or the log was lost: every difference listed."""
+    """They do not agree, or the log was lost: every difference listed.
+
+    Of a run, or with `watch` of a watch step, it blocks buying; any other ends the desk, as log and broker contradict each other.
+    """
 
     account: str | None
     differences: tuple[Difference, ...]
+    watch: bool = False
 
 
 class MarketObserved(Data, frozen=True):
     """Prices, ticks, FX and sessions at one time; what is absent is unknown.
 
-    `purpose` is run, verdict or watch. `fx`: base units per unit of the currency. `ticks` by instrument key, `sessions` by
-    exchange.
+    `purpose` is run, verdict, watch, liquidation or approval. `fx`: base units per unit of the currency. `ticks` by instrument
+    key, `sessions` by exchange. `positions`, for a liquidation: the broker's shares of each held name, None if unknown.
     """
 
     purpose: str
@@ -230,6 +234,7 @@ class MarketObserved(Data, frozen=True):
     ticks: dict[str, Exact]
     fx: dict[str, Exact]
     sessions: dict[str, ExchangeSession]
+    positions: dict[str, Exact] | None = None
 
 
 class HoldingValued(Data, frozen=True):
@@ -249,10 +254,24 @@ class OrdersUsed(Data, frozen=True):
     day: int
 
 
-class BookValued(Data, frozen=True):
-    """A book at one time. `purpose` is run or close; only a run's first valuation may move the peak.
+class Breach(Data, frozen=True):
+    """Valuations in a row that saw the drawdown at or over the limit, on separate quotes.
 
-    `value` is None if a holding has no price. `previous` is the valuation that the next run's peak rule compares with.
+    `at`, `quotes` (a digest of the quote times) and `run` (None: a watch or close) are those of the newest that counted.
+    """
+
+    count: int
+    at: Instant
+    quotes: str
+    run: str | None
+    evidence: tuple[str, ...]
+
+
+class BookValued(Data, frozen=True):
+    """A book at one time. `purpose` is run, watch or close; only a run's first valuation may move the peak.
+
+    `value` is None if a holding has no price. `previous` is the valuation that the next run's peak rule compares with. `breach`:
+    the valuations up to this one that agree that the drawdown is at or over the limit, None if this one does not.
     """
 
     purpose: str
@@ -265,10 +284,11 @@ class BookValued(Data, frozen=True):
     used: OrdersUsed
     evidence: tuple[str, ...]
     quoted: str
+    breach: Breach | None = None
 
 
 class HaltTripped(Data, frozen=True):
-    """The gate itself stops new risk in `scope`: `cause` is kill_switch, evaluator_failed or daily_loss.
+    """The gate itself stops new risk in `scope`: `cause` is kill_switch or evaluator_failed.
 
     `kind` and `liquidate` as in `HaltOrdered`. `value`, `peak`, `drawdown_pct` and `limit_pct` are what it saw, None where the
     cause has no such number; `evidence` names the observations that agreed.
@@ -421,7 +441,10 @@ class FillSettled(Data, frozen=True):
 
 
 class RunSettled(Data, frozen=True):
-    """Every approved order of the run is withheld or closed; counts of approved orders by their end."""
+    """Every approved order of the run is withheld or closed; counts of approved orders by their end.
+
+    It ends a run that the desk itself caused (liquidation, approval), which has no `RunEnded`.
+    """
 
     withheld: int
     filled: int
