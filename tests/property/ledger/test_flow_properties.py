@@ -71,7 +71,7 @@ def test_flows_change_neither_drawdown_nor_the_loss_of_the_day(case: tuple[Book,
     book, amounts = case
     after = after_all(book, amounts)
     assert abs(drawdown(after) - drawdown(book)) < CENT
-    assert abs(daily_loss(after) - daily_loss(book)) < CENT * max(1, abs(daily_loss(book)))
+    assert abs(daily_loss(after) - daily_loss(book)) < CENT * max(Decimal(1), abs(daily_loss(book)))
 
 
 @given(flows())
@@ -89,8 +89,8 @@ def test_flows_add_up_in_cash_and_in_what_was_put_in(case: tuple[Book, list[Exac
 @given(books(), AMOUNTS)
 def test_what_is_put_in_and_taken_out_again_leaves_units_and_peak(book: Book, amount: Decimal) -> None:
     after = flow(flow(book, Exact(amount)), Exact(-amount))
-    assert abs(after.peak - book.peak) < CENT * max(book.peak, 1)
-    assert abs(after.units - book.units) < CENT * max(book.units, 1)
+    assert abs(after.peak - book.peak) < CENT * max(Decimal(book.peak), Decimal(1))
+    assert abs(after.units - book.units) < CENT * max(Decimal(book.units), Decimal(1))
 
 
 @given(books(), AMOUNTS)
