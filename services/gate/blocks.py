@@ -63,7 +63,9 @@ def _breached(book: BookView) -> Reason | None:
     """A valuation saw the limit reached: buying waits until one does not, whatever other prices show meanwhile."""
     if book.breach is None:
         return None
-    return reason(Rule.DRAWDOWN, f"the valuation at {book.breach.at} saw the drawdown limit reached: buying waits for the next one")
+    return reason(
+        Rule.DRAWDOWN, f"the valuation at {book.breach.at} saw the drawdown limit reached: buying waits for the next one"
+    )
 
 
 def _daily_loss(policy: Policy, book: BookView, valuation: Valuation) -> Reason | None:

@@ -64,4 +64,3 @@ def book_view(state: State, policy: Policy, name: str, at: str) -> BookView:
         reserves=all(order.schedule is not None for order in working if order.side is Side.BUY),
         currencies=None if cash is None else tuple(sorted(currency for currency, held in cash.items() if held > ZERO)),
     )
-

@@ -8,11 +8,12 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import Final
 
+from services.gate.blocks import named
 from services.gate.numbers import amount
 from services.gate.valuation import drawdown_pct, drawdown_reaches
 from shared.ledger.parts import EVALUATOR_FAILED, FULL, KILL_SWITCH, REDUCE_ONLY
 from shared.ledger.state import Book
-from shared.protocol.events import BookValued, Breach, HaltTripped
+from shared.protocol.events import Breach, HaltTripped
 from shared.protocol.instants import parse
 from shared.protocol.policy import Policy
 
@@ -50,15 +51,14 @@ def _is_separate(before: Breach, seen: Breach) -> bool:
     return is_next_run or parse(seen.at) - parse(before.at) >= SEPARATE
 
 
-def tripped(policy: Policy, book: Book, cause: str, valued: BookValued | None) -> HaltTripped:
-    """The halt of a book for a cause; `valued` is the valuation on which it rests, None if that is not at hand."""
-    if cause == EVALUATOR_FAILED:
-        return _blind(book, valued)
+def tripped(policy: Policy, book: Book) -> HaltTripped:
+    """The kill switch trips: a full halt that liquidates. Raises `LookupError` if the newest valuation shows no breach."""
     breach, limit, value = book.breach, policy.limits.max_drawdown_pct, book.value
     if breach is None or value is None:
         raise LookupError(f"the kill switch of {book.name} cannot trip: its newest valuation shows no breach")
     found = drawdown_pct(value, book.peak)
-    told = f"drawdown {found} % of the peak {amount(book.peak)}, limit {limit} %, seen by {breach.count} valuations"
+    agreed = f"{breach.count} valuation" + ("" if breach.count == 1 else "s")
+    told = f"drawdown {found} % of the peak {amount(book.peak)}, limit {limit} %, seen by {agreed}"
     return HaltTripped(
         scope=book.name,
         kind=FULL,
@@ -73,20 +73,18 @@ def tripped(policy: Policy, book: Book, cause: str, valued: BookValued | None) -
     )
 
 
-def _blind(book: Book, valued: BookValued | None) -> HaltTripped:
-    """The evaluator cannot evaluate: no new risk until a value is known again."""
-    rows = valued.holdings if valued else ()
-    names = ", ".join(f"{row.symbol}:{row.currency}" for row in rows if row.value is None)
-    told = f"evaluator failed: no price or rate for {names or 'a holding'}; buying ends until the value is known again"
+def blinded(book: Book, unpriced: tuple[str, ...], evidence: tuple[str, ...]) -> HaltTripped:
+    """The evaluator cannot evaluate a book: no new risk until its value is known again."""
+    told = f"no price or rate for {named(unpriced) or 'a holding'}: buying ends until the value is known again"
     return HaltTripped(
         scope=book.name,
         kind=REDUCE_ONLY,
         liquidate=False,
         cause=EVALUATOR_FAILED,
-        message=told,
+        message=f"evaluator failed: {told}",
         value=None,
         peak=book.peak,
         drawdown_pct=None,
         limit_pct=None,
-        evidence=valued.evidence if valued else (),
+        evidence=evidence,
     )

@@ -7,20 +7,18 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from shared.ledger.parts import APPROVAL, CAUSED, LIQUIDATION, PROPOSAL, Approval, Counter, OrderState
+from shared.ledger.account_state import Approval
+from shared.ledger.books import with_book
+from shared.ledger.parts import APPROVAL, CAUSED, LIQUIDATION, PROPOSAL, Counter, OrderState
 from shared.ledger.periods import exchange_day_of, exchange_time_of
-from shared.ledger.places import with_book
 from shared.ledger.reservations import reserved_shares
 from shared.ledger.state import Book, Run, State, Step
 from shared.protocol.envelope import Event, sha256_hex
-from shared.protocol.events import ApprovalGiven, ApprovalRefused, Decision, ProposalMade, Verdict
-from shared.protocol.ids import order_id, run_id
-from shared.protocol.instants import parse, to_text
+from shared.protocol.ids import run_id
+from shared.protocol.instants import parse
 
 LETTERS: Final = {LIQUIDATION: "k", APPROVAL: "a"}
 MOST_IN_A_MINUTE: Final = 9
-MAX_APPROVALS: Final = 1_000
-"""Orders that wait for approval; of more the oldest are forgotten, so that they cannot be approved any more."""
 
 
 def caused_run(state: State, book: str, kind: str) -> str | None:
@@ -41,7 +39,7 @@ def begun(state: State, event: Event, run: str, kind: str) -> State:
     book, step = state.books.get(event.book), state.step
     if book is None or step is None:
         return state
-    approval = next((row for row in state.approvals.values() if row.given == event.envelope.cause), None)
+    approval = next((row for row in state.approvals.values() if row.given and row.given.id == event.envelope.cause), None)
     if kind == APPROVAL and approval is None:
         return state
     slot, session = step.clock.to, step.clock.session
@@ -51,7 +49,7 @@ def begun(state: State, event: Event, run: str, kind: str) -> State:
     counted = Counter(minute, state.attempts.get(name, Counter()).within(minute) + 1)
     state = replace(state, runs={**state.runs, run: made}, attempts={**state.attempts, name: counted})
     if approval is not None:
-        state = replace(state, approvals={**state.approvals, approval.order: replace(approval, run=run)})
+        state = replace(state, approvals={**state.approvals, approval.order: replace(approval, caused=run)})
     return with_book(state, replace(book, runs=(*book.runs, run)))
 
 
@@ -65,52 +63,6 @@ def ended(state: State, run: Run) -> State:
     return with_book(state, replace(book, runs=runs, counts=counts, caused=digest))
 
 
-def awaiting(state: State, event: Event, run: Run, verdict: Verdict) -> State:
-    """The state with the orders of a proposal's verdict that need approval; one that was judged afresh waits no more."""
-    if verdict.kind == APPROVAL and run.approval is not None:
-        return replace(state, approvals={name: row for name, row in state.approvals.items() if name != run.approval.order})
-    if not any(decision.needs_approval for decision in verdict.decisions):
-        return state
-    kept = {name: row for name, row in state.approvals.items() if row.given is not None or row.until >= event.at}
-    new = {row.order: row for d in verdict.decisions if d.needs_approval for row in (_waiting(state, event, run, verdict, d),)}
-    return replace(state, approvals=dict(list({**kept, **new}.items())[-MAX_APPROVALS:]))
-
-
-def _waiting(state: State, event: Event, run: Run, verdict: Verdict, decision: Decision) -> Approval:
-    """One order that needs approval, as it was proposed."""
-    if run.proposal is None:
-        raise ValueError(f"sequence {event.seq}: {run.id} has a verdict but no proposal")
-    proposal = run.proposal.expect(ProposalMade)
-    ttl_s = state.policy.policy.limits.approval_ttl_s if state.policy else 0
-    return Approval(
-        order=order_id(run.id, decision.index),
-        book=run.book,
-        proposed=proposal.orders[decision.index - 1],
-        notional=decision.notional,
-        until=to_text(parse(event.at) + timedelta(seconds=ttl_s)),
-        policy_hash=verdict.policy_hash,
-        untrusted=proposal.untrusted,
-    )
-
-
-def approval_given(state: State, event: Event) -> State:
-    """A person approved an order that waits; what does not wait, or was approved before, stays as it is."""
-    order = event.expect(ApprovalGiven).order
-    waiting = state.approvals.get(order)
-    if waiting is None or waiting.given is not None:
-        return state
-    return replace(state, approvals={**state.approvals, order: replace(waiting, given=event.id)})
-
-
-def approval_refused(state: State, event: Event) -> State:
-    """A person does not want an order that waits."""
-    order = event.expect(ApprovalRefused).order
-    waiting = state.approvals.get(order)
-    if waiting is None or waiting.given is not None:
-        return state
-    return replace(state, approvals={name: row for name, row in state.approvals.items() if name != order})
-
-
 def to_begin(state: State, step: Step) -> Iterator[tuple[str, str, str]]:
     """Runs that the desk is to cause now, as (run, book, kind): what is to be sold, then what was approved.
 
@@ -122,10 +74,16 @@ def to_begin(state: State, step: Step) -> Iterator[tuple[str, str, str]]:
         run = caused_run(state, book.name, LIQUIDATION) if is_due(state, step, book) else None
         if run is not None:
             yield run, book.name, LIQUIDATION
-    for waiting in state.approvals.values():
-        run = caused_run(state, waiting.book, APPROVAL) if waiting.given is not None and waiting.run is None else None
+    for name in state.books:
+        run = caused_run(state, name, APPROVAL) if next_approval(state, name) is not None else None
         if run is not None:
-            yield run, waiting.book, APPROVAL
+            yield run, name, APPROVAL
+
+
+def next_approval(state: State, book: str) -> Approval | None:
+    """The oldest approved order of a book that is to be judged afresh."""
+    own = (row for row in state.approvals.values() if row.book == book)
+    return next((row for row in own if row.given is not None and row.caused is None), None)
 
 
 def is_busy(state: State) -> bool:

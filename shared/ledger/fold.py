@@ -6,17 +6,19 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from shared.ledger import books, caused, marks, protection
+from shared.ledger import account, approvals, books, caused, marks, protection
+from shared.ledger.books import with_book
 from shared.ledger.periods import exchange_day_of, month_of
-from shared.ledger.places import change_order, with_book, with_order
-from shared.ledger.state import PROPOSAL, Account, Book, LedgerOrder, OrderState, Run, State, Step, find_order
+from shared.ledger.places import change_order, with_order
+from shared.ledger.state import PROPOSAL, Book, LedgerOrder, OrderState, Run, State, Step, find_order
 from shared.protocol.envelope import Event, sha256_hex
 from shared.protocol.events import (
-    AccountReconciled,
+    BookClosed,
     BookOpened,
     BookValued,
     CancelOrdered,
     CashDeposited,
+    CashWithdrawn,
     ClockAdvanced,
     Decision,
     FillSettled,
@@ -26,14 +28,17 @@ from shared.protocol.events import (
     OrderPlaced,
     OrderWithheld,
     PolicyAdopted,
-    ReconciliationFailed,
     RunEnded,
     RunStarted,
+    SourcePaused,
     Verdict,
 )
-from shared.protocol.ids import run_of
+from shared.protocol.ids import DESK_BOOK, about_of, run_of
+from shared.protocol.instants import compact
 from shared.protocol.market import Side
 from shared.protocol.money import Exact, wide_context
+
+__all__ = ["apply", "find_order"]
 
 
 def apply(state: State, event: Event) -> State:
@@ -54,7 +59,7 @@ def _keys_adopted(state: State, event: Event) -> State:
 
 
 def _policy_adopted(state: State, event: Event) -> State:
-    return replace(state, policy=event.expect(PolicyAdopted))
+    return replace(state, policy=event.expect(PolicyAdopted), policy_seq=event.seq)
 
 
 def _book_opened(state: State, event: Event) -> State:
@@ -63,7 +68,23 @@ def _book_opened(state: State, event: Event) -> State:
 
 
 def _cash_deposited(state: State, event: Event) -> State:
-    return with_book(state, books.deposit(state.books[event.book], event.expect(CashDeposited).amount))
+    return with_book(state, books.flow(state.books[event.book], event.expect(CashDeposited).amount))
+
+
+def _cash_withdrawn(state: State, event: Event) -> State:
+    return with_book(state, books.flow(state.books[event.book], Exact(-event.expect(CashWithdrawn).amount)))
+
+
+def _book_closed(state: State, event: Event) -> State:
+    return with_book(state, books.close(state.books[event.book], event.expect(BookClosed).amount))
+
+
+def _source_paused(state: State, event: Event) -> State:
+    return with_book(state, replace(state.books[event.book], paused=event.expect(SourcePaused).reason))
+
+
+def _source_resumed(state: State, event: Event) -> State:
+    return with_book(state, replace(state.books[event.book], paused=""))
 
 
 def _cancel_ordered(state: State, event: Event) -> State:
@@ -82,25 +103,21 @@ def _run_started(state: State, event: Event) -> State:
 
 
 def _account_reconciled(state: State, event: Event) -> State:
-    account = replace(state.account, cash=dict(event.expect(AccountReconciled).cash), failed=False)
-    return _reconciled_in(replace(state, account=account), event)
-
-
-def _reconciled_in(state: State, event: Event) -> State:
-    """Remember a reconciliation in its run or, without one, in the watch step."""
-    if event.run is not None:
-        return _stage("reconciled")(state, event)
-    return state if state.step is None else replace(state, step=replace(state.step, reconciled=event))
+    return _reconciled_in(account.reconciled(state, event), event)
 
 
 def _reconciliation_failed(state: State, event: Event) -> State:
-    state = replace(state, account=replace(state.account, failed=True))
-    data = event.expect(ReconciliationFailed)
-    if event.run is not None or data.watch:
-        return _reconciled_in(state, event)
-    lines = data.differences
-    found = "; ".join(f"{line.what}: expected {line.expected or 'unknown'}, found {line.found or 'unknown'}" for line in lines)
-    return replace(state, problem=found or "reconciliation failed")
+    return _reconciled_in(account.failed(state, event), event)
+
+
+def _reconciled_in(state: State, event: Event) -> State:
+    """Remember a reconciliation in its run or, if it is about the step itself, in that."""
+    if event.run is not None:
+        return _stage("reconciled")(state, event)
+    step = state.step
+    if step is None or about_of(event.id) != f"{DESK_BOOK}-{compact(step.clock.to)}":
+        return state
+    return replace(state, step=replace(step, reconciled=event))
 
 
 class _Purpose(msgspec.Struct):
@@ -140,7 +157,7 @@ def _verdict(state: State, event: Event) -> State:
     for decision in verdict.decisions:
         if decision.approved and decision.order is not None:
             state = with_order(state, _approved(state, event, decision, decision.order), counted=1)
-    return protection.liquidated(caused.awaiting(state, event, state.runs[event.run], verdict), event)
+    return protection.liquidated(approvals.noted(state, event, state.runs[event.run], verdict), event)
 
 
 def _approved(state: State, event: Event, decision: Decision, order: str) -> LedgerOrder:
@@ -195,18 +212,7 @@ def _fill_settled(state: State, event: Event) -> State:
             state = with_order(state, replace(order, filled=Exact(order.filled + fill.quantity)))
         book = books.settle(state.books[event.book], fill, order.exchange if order else None)
         state = with_book(state, protection.without_done_sale(book))
-        return replace(state, account=_account_after(state.account, fill))
-
-
-def _account_after(account: Account, fill: FillSettled) -> Account:
-    """The account's cash after a fill, per currency; unknown stays unknown."""
-    if account.cash is None:
-        return account
-    cash = dict(account.cash)
-    gross = fill.quantity * fill.price
-    for currency, change in ((fill.currency, gross if fill.side is Side.SELL else -gross), (fill.fee.currency, -fill.fee.amount)):
-        cash[currency] = Exact(cash.get(currency, Exact(0)) + change)
-    return replace(account, cash=cash)
+        return replace(state, account=account.filled(state.account, fill))
 
 
 def _run_settled(state: State, event: Event) -> State:
@@ -245,9 +251,15 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "PolicyAdopted": _policy_adopted,
     "BookOpened": _book_opened,
     "CashDeposited": _cash_deposited,
+    "CashWithdrawn": _cash_withdrawn,
+    "BookClosed": _book_closed,
+    "SourcePaused": _source_paused,
+    "SourceResumed": _source_resumed,
+    "AccountBaselined": account.baselined,
+    "AdjustmentBooked": account.adjusted,
+    "ApprovalGiven": approvals.given,
+    "ApprovalRefused": approvals.refused,
     **protection.HANDLERS,
-    "ApprovalGiven": caused.approval_given,
-    "ApprovalRefused": caused.approval_refused,
     "CancelOrdered": _cancel_ordered,
     "RunStarted": _run_started,
     "AccountReconciled": _account_reconciled,

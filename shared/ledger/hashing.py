@@ -51,6 +51,7 @@ def hashed_book(book: Book) -> dict[str, object]:
             "closed": book.closed or None,
             "blind": book.blind or None,
             "caused": book.caused,
+            "paused": book.paused,
         }
     )
 

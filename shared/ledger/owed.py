@@ -47,27 +47,31 @@ def _of_step(state: State, step: Step) -> tuple[Owed, ...]:
     opening = tuple(_opening(state))
     if opening:
         return opening
-    runs = tuple(item for run in state.runs.values() for item in _run(state, step, run))
-    looking = tuple(_looking(state, step))
+    runs = (*_awaited(state), *(item for run in state.runs.values() for item in _run(state, step, run)))
+    looking = () if runs and step.clock.step == "close" else tuple(_looking(state, step))
     trips = tuple(_trips(state, step))
     caused = () if looking or trips else tuple(_caused(state, step))
     items = (*runs, *looking, *trips, *caused)
     if step.clock.step == "slot" and not trips and not caused and not is_busy(state):
         return (*items, *_next_start(state, step))
-    if step.clock.step == "close" and not items and not state.runs:
+    if step.clock.step == "close" and not items:
         return tuple(_hashes(step))
     return items
 
 
 def _trips(state: State, step: Step) -> Iterator[Owed]:
     """Halts that the gate is to trip and that no run awaits."""
-    if state.policy is None:
-        return
     of_runs = {run.book for run in state.runs.values() if run.valued is not None and run.cleared is None and run.stopped is None}
-    for book in state.books.values():
-        if book.name not in of_runs and trip_of(state.policy.policy, book) is not None:
-            about = f"{book.name}-{compact(step.clock.to)}"
-            yield Owed("gate", "HaltTripped", about, book.name, k=step.tripped.count(book.name) + 1)
+    for name in state.books:
+        if name not in of_runs and _must_trip(state, name):
+            about = f"{name}-{compact(step.clock.to)}"
+            yield Owed("gate", "HaltTripped", about, name, k=step.tripped.count(name) + 1)
+
+
+def _must_trip(state: State, name: str) -> bool:
+    """Whether the newest valuation of a book, if there is such a book, asks for a halt."""
+    book = state.books.get(name)
+    return book is not None and state.policy is not None and trip_of(state.policy.policy, book) is not None
 
 
 def _caused(state: State, step: Step) -> Iterator[Owed]:
@@ -107,6 +111,14 @@ def _opening_of(state: State, wanted: BookArgs) -> Iterator[Owed]:
         yield Owed("desk", "CashDeposited", wanted.book, wanted.book)
 
 
+def _awaited(state: State) -> Iterator[Owed]:
+    """Another look at the account once an order has ended that explained a difference."""
+    for order in state.account.pending:
+        if not any(order in book.orders for book in state.books.values()):
+            yield Owed("executor", "AccountReconciled", order, DESK_BOOK)
+            return
+
+
 def _next_start(state: State, step: Step) -> Iterator[Owed]:
     """The start of the next due book's run, once the run before has ended or has its orders at the broker."""
     for book in step.clock.due:
@@ -139,10 +151,8 @@ def _next_stage(state: State, run: Run) -> tuple[str, str, int]:
         return "gate", "Verdict", 1
     if run.stopped is not None or run.failed is not None:
         return "agent", "RunEnded", 1
-    book = state.books.get(run.book)
-    if run.valued is not None and run.cleared is None and book is not None and state.policy is not None:
-        if trip_of(state.policy.policy, book) is not None:
-            return "gate", "HaltTripped", 1
+    if run.valued is not None and run.cleared is None and _must_trip(state, run.book):
+        return "gate", "HaltTripped", 1
     stages = (
         (run.reconciled, "executor", "AccountReconciled", 1),
         (run.observed, "executor", "MarketObserved", 1),

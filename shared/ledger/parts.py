@@ -6,8 +6,7 @@ from typing import Final
 import msgspec
 
 from shared.protocol.ids import index_of
-from shared.protocol.instants import Instant
-from shared.protocol.market import ProposedOrder, Side, instrument_key
+from shared.protocol.market import Side, instrument_key
 from shared.protocol.money import ZERO, Exact
 from shared.protocol.policy import Commission
 
@@ -132,20 +131,3 @@ class Sale(msgspec.Struct, frozen=True):
     def wants(self, key: str) -> bool:
         """Whether an instrument is to be sold."""
         return not self.keys or key in self.keys
-
-
-class Approval(msgspec.Struct, frozen=True):
-    """An order that waits for a person's approval: as it was proposed, until when, and under which policy it was judged.
-
-    `given`: the `ApprovalGiven` that stands for it, `run` the run that it caused; both None while it waits.
-    """
-
-    order: str
-    book: str
-    proposed: ProposedOrder
-    notional: Exact | None
-    until: Instant
-    policy_hash: str
-    untrusted: bool = False
-    given: str | None = None
-    run: str | None = None

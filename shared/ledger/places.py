@@ -1,21 +1,16 @@
-"""Putting changed books and orders back into the state: the fold's tools."""
+"""Putting changed orders back into the state: the fold's tools."""
 
 from msgspec.structs import replace
 
 from shared.ledger import books
-from shared.ledger.state import Book, LedgerOrder, State, find_order
-
-
-def with_book(state: State, book: Book) -> State:
-    """Replace one book."""
-    return replace(state, books={**state.books, book.name: book})
+from shared.ledger.state import LedgerOrder, State, find_order
 
 
 def with_order(state: State, order: LedgerOrder, counted: int = 0) -> State:
     """Put an order into its run and, while open, its book; `counted` is added to the book's counters."""
     run = state.runs[order.run]
     state = replace(state, runs={**state.runs, run.id: replace(run, orders={**run.orders, order.id: order})})
-    return with_book(state, books.with_order(state.books[order.book], order, counted))
+    return books.with_book(state, books.with_order(state.books[order.book], order, counted))
 
 
 def change_order(folded: State, order_id: str, /, **changes: object) -> State:

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from shared.ledger import marks
+from shared.ledger.books import known_value, with_book
 from shared.ledger.parts import (
     EVALUATOR_FAILED,
     FULL,
@@ -18,7 +19,7 @@ from shared.ledger.parts import (
     Sale,
 )
 from shared.ledger.periods import exchange_day_of
-from shared.ledger.places import change_order, with_book
+from shared.ledger.places import change_order
 from shared.ledger.state import Book, Run, State
 from shared.protocol.envelope import Event
 from shared.protocol.events import BookValued, FlattenOrdered, HaltOrdered, HaltReset, HaltTripped, Verdict
@@ -57,7 +58,7 @@ def halt_reset(state: State, event: Event) -> State:
     state = _with_halt(state, scope, None)
     for name in scope_of(state, scope):
         book = state.books[name]
-        value = book.value if book.holdings else book.cash
+        value = known_value(book)
         stays = any(halt.liquidate for halt in (state.halts.get(DESK_BOOK), book.halt) if halt is not None)
         sale = book.sale if stays else None
         state = with_book(state, replace(book, peak=book.peak if value is None else value, breach=None, sale=sale))

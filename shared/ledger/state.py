@@ -6,6 +6,7 @@ has come, from which `shared.ledger.owed` derives what is still to do.
 
 import msgspec
 
+from shared.ledger.account_state import Account, Approval
 from shared.ledger.parts import (
     APPROVAL,
     CAUSED,
@@ -16,7 +17,6 @@ from shared.ledger.parts import (
     ORDERED,
     PROPOSAL,
     REDUCE_ONLY,
-    Approval,
     Counter,
     Halt,
     Holding,
@@ -63,7 +63,8 @@ class Book(msgspec.Struct, frozen=True):
 
     `holdings` by instrument key; `orders` the open ones by id, `runs` those not ended; `counts` and `digest`
     stand for ended runs: d = SHA-256(d ‖ id ‖ status). `value` is that of the newest `BookValued` of any kind. `loss_start` is
-    the value from which the loss of the exchange day `loss_day` counts, `loss_flows` what was deposited since.
+    the value from which the loss of the exchange day `loss_day` counts, `loss_flows` what deposits and withdrawals since add to
+    it. `deposited` and `withdrawn` are sums of all flows; `paused` says why its source is not asked, if it is not.
 
     `breach` as in the newest `BookValued`; `unknown`: that one has no value; `blind`: reduce-only since the gate could not
     evaluate, until a value is known again. `caused` is the digest of ended runs that the desk caused, apart because they end
@@ -75,6 +76,7 @@ class Book(msgspec.Struct, frozen=True):
     currency: str
     cash: Exact = ZERO
     deposited: Exact = ZERO
+    withdrawn: Exact = ZERO
     fees: Exact = ZERO
     holdings: dict[str, Holding] = {}
     orders: dict[str, LedgerOrder] = {}
@@ -98,19 +100,17 @@ class Book(msgspec.Struct, frozen=True):
     blind: bool = False
     sale: Sale | None = None
     caused: str = ""
+    paused: str = ""
+
+    @property
+    def net_deposits(self) -> Exact:
+        """What was put in less what was taken out."""
+        return Exact(self.deposited - self.withdrawn)
 
     def held(self, key: str) -> Exact:
         """Shares of an instrument in the book."""
         holding = self.holdings.get(key)
         return holding.quantity if holding else ZERO
-
-
-class Account(msgspec.Struct, frozen=True):
-    """The broker's account: cash per currency as last reconciled plus fills since, None until first reconciled."""
-
-    cash: dict[str, Exact] | None = None
-    baseline: dict[str, Exact] = {}
-    failed: bool = False
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -174,7 +174,7 @@ class Claims(msgspec.Struct, frozen=True):
 class Step(msgspec.Struct, frozen=True):
     """The step of desk time that is going on. `observed` and `valued` concern a watch or close step, `reconciled` a watch step,
     `mark` and `hashed` a close step; `mark` is the state behind its last fact, once it stands in the log. `tripped`: the books
-    of halts that the gate tripped outside of runs."""
+    of halts that the gate tripped outside of runs; `failures` counts failed reconciliations outside of runs."""
 
     clock: ClockAdvanced
     event: Event
@@ -185,6 +185,7 @@ class Step(msgspec.Struct, frozen=True):
     hashed: tuple[str, ...] = ()
     reconciled: Event | None = None
     tripped: tuple[str, ...] = ()
+    failures: int = 0
 
 
 class State(msgspec.Struct, frozen=True):
@@ -192,18 +193,21 @@ class State(msgspec.Struct, frozen=True):
 
     `marks` are the places whose hash the journal still owes, `claims` the hashes given for the newest places, `differing` those
     among them whose hashes differ and on which nothing was ordered yet. `signed`: the first event carries a signature, so keys
-    are adopted before anything else. `keys` are those in force, adopted at sequence `keys_seq`. `approvals` by the id of the
-    order that was proposed; `attempts`: runs that the desk caused in a minute, by `<book>-<letter>`.
+    are adopted before anything else. `keys` are those in force, adopted at sequence `keys_seq`. `policy_seq` is where the policy
+    in force stands. `approvals` by order id are the newest orders that needed approval and that nobody refused. `attempts`: runs
+    that the desk caused in a minute, by `<book>-<letter>`.
     """
 
     seq: int = 0
     args: RunArgs | None = None
     step: Step | None = None
     policy: PolicyAdopted | None = None
+    policy_seq: int = 0
     account: Account = Account()
     books: dict[str, Book] = {}
     halts: dict[str, Halt] = {}
     runs: dict[str, Run] = {}
+    approvals: dict[str, Approval] = {}
     problem: str | None = None
     marks: tuple[Mark, ...] = ()
     claims: dict[str, Claims] = {}
@@ -211,7 +215,6 @@ class State(msgspec.Struct, frozen=True):
     signed: bool = False
     keys: KeysAdopted | None = None
     keys_seq: int = 0
-    approvals: dict[str, Approval] = {}
     attempts: dict[str, Counter] = {}
 
     @property
