@@ -47,7 +47,13 @@ def reconciled(state: State, run: Run, data: AccountReconciled | ReconciliationF
 
 def desk_failed(state: State, data: ReconciliationFailed) -> Draft:
     """A reconciliation that failed outside of any run."""
-    return _of_desk(state, data, f"{DESK_BOOK}-{compact(state.now or '')}")
+    failures = state.step.failures if state.step else 0
+    return _of_desk(state, data, f"{DESK_BOOK}-{compact(state.now or '')}", failures + 1)
+
+
+def looked_again(state: State, order: str, data: AccountReconciled | ReconciliationFailed) -> Draft:
+    """The account once more, after the end of an order that had explained a difference."""
+    return _of_desk(state, data, order)
 
 
 def run_observed(state: State, run: Run, seen: Observation) -> Draft:
@@ -159,9 +165,9 @@ def _of_run(state: State, run: Run, data: EventData, about: str, cause: Event | 
     return Draft(AUTHOR, run.book, about, _now(state), state.seq, data, run=run.id, cause=cause_id, k=k)
 
 
-def _of_desk(state: State, data: EventData, about: str) -> Draft:
+def _of_desk(state: State, data: EventData, about: str, k: int = 1) -> Draft:
     """A fact that belongs to the whole desk."""
-    return Draft(AUTHOR, DESK_BOOK, about, _now(state), state.seq, data, cause=state.step.event.id if state.step else None)
+    return Draft(AUTHOR, DESK_BOOK, about, _now(state), state.seq, data, cause=state.step.event.id if state.step else None, k=k)
 
 
 def _now(state: State) -> str:

@@ -57,7 +57,12 @@ def reconcile(state: State, picture: Picture) -> AccountReconciled | Reconciliat
 
 def log_lost(desk_time: str, broker_time: str) -> ReconciliationFailed:
     """What is said when the broker's clock is ahead of the whole log."""
-    return ReconciliationFailed(None, (Difference(LOG_LOST, desk_time, broker_time),))
+    return ReconciliationFailed(None, (Difference(LOG_LOST, desk_time, broker_time),), final=True)
+
+
+def contradiction(message: str) -> ReconciliationFailed:
+    """What is said when log and broker cannot both be true."""
+    return ReconciliationFailed(None, (Difference("broker", None, _text(message)),), final=True)
 
 
 def sent_orders(state: State) -> Iterator[LedgerOrder]:

@@ -11,13 +11,12 @@ from services.executor import decisions
 from services.executor.account import AccountWatch
 from services.executor.broker import Broker, BrokerContradiction, BrokerLost, BrokerRefused
 from services.executor.desk import Desk, OutOfStep, Scribe
-from services.executor.reconcile import MAX_DIFFERENCE_CHARS, log_lost
+from services.executor.reconcile import contradiction, log_lost
 from services.executor.trading import Trading
 from shared.bus.ports import Unavailable
 from shared.ledger.owed import Owed, owed
 from shared.ledger.state import State
-from shared.protocol.envelope import clean_text
-from shared.protocol.events import Difference, ReconciliationFailed
+from shared.protocol.events import ReconciliationFailed
 
 FIRST_PAUSE_S: Final = 0.02
 LONGEST_PAUSE_S: Final = 1.0
@@ -69,8 +68,7 @@ class Executor:
                 await self._pause(error)
                 continue
             except BrokerContradiction as error:
-                said = clean_text(str(error), MAX_DIFFERENCE_CHARS)
-                await self._fail(ReconciliationFailed(None, (Difference("broker", None, said),)))
+                await self._fail(contradiction(str(error)))
             self._pause_s = FIRST_PAUSE_S
             if not worked:
                 await self._participant.advance()

@@ -6,16 +6,18 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from shared.ledger import books, marks
+from shared.ledger import account, approvals, books, marks
+from shared.ledger.books import with_book as _with_book
 from shared.ledger.periods import exchange_day_of, month_of
-from shared.ledger.state import Account, Book, Halt, LedgerOrder, OrderState, Run, State, Step
+from shared.ledger.state import Book, Halt, LedgerOrder, OrderState, Run, State, Step
 from shared.protocol.envelope import Event, sha256_hex
 from shared.protocol.events import (
-    AccountReconciled,
+    BookClosed,
     BookOpened,
     BookValued,
     CancelOrdered,
     CashDeposited,
+    CashWithdrawn,
     ClockAdvanced,
     Decision,
     FillSettled,
@@ -27,9 +29,9 @@ from shared.protocol.events import (
     OrderPlaced,
     OrderWithheld,
     PolicyAdopted,
-    ReconciliationFailed,
     RunEnded,
     RunStarted,
+    SourcePaused,
     Verdict,
 )
 from shared.protocol.ids import DESK_BOOK, run_of
@@ -55,7 +57,7 @@ def _keys_adopted(state: State, event: Event) -> State:
 
 
 def _policy_adopted(state: State, event: Event) -> State:
-    return replace(state, policy=event.expect(PolicyAdopted))
+    return replace(state, policy=event.expect(PolicyAdopted), policy_seq=event.seq)
 
 
 def _book_opened(state: State, event: Event) -> State:
@@ -64,7 +66,23 @@ def _book_opened(state: State, event: Event) -> State:
 
 
 def _cash_deposited(state: State, event: Event) -> State:
-    return _with_book(state, books.deposit(state.books[event.book], event.expect(CashDeposited).amount))
+    return _with_book(state, books.flow(state.books[event.book], event.expect(CashDeposited).amount))
+
+
+def _cash_withdrawn(state: State, event: Event) -> State:
+    return _with_book(state, books.flow(state.books[event.book], Exact(-event.expect(CashWithdrawn).amount)))
+
+
+def _book_closed(state: State, event: Event) -> State:
+    return _with_book(state, books.close(state.books[event.book], event.expect(BookClosed).amount))
+
+
+def _source_paused(state: State, event: Event) -> State:
+    return _with_book(state, replace(state.books[event.book], paused=event.expect(SourcePaused).reason))
+
+
+def _source_resumed(state: State, event: Event) -> State:
+    return _with_book(state, replace(state.books[event.book], paused=""))
 
 
 def _halt_ordered(state: State, event: Event) -> State:
@@ -100,17 +118,11 @@ def _run_started(state: State, event: Event) -> State:
 
 
 def _account_reconciled(state: State, event: Event) -> State:
-    account = replace(state.account, cash=dict(event.expect(AccountReconciled).cash), failed=False)
-    return _stage("reconciled")(replace(state, account=account), event)
+    return _stage("reconciled")(account.reconciled(state, event), event)
 
 
 def _reconciliation_failed(state: State, event: Event) -> State:
-    state = replace(state, account=replace(state.account, failed=True))
-    if event.run is not None:
-        return _stage("reconciled")(state, event)
-    lines = event.expect(ReconciliationFailed).differences
-    found = "; ".join(f"{line.what}: expected {line.expected or 'unknown'}, found {line.found or 'unknown'}" for line in lines)
-    return replace(state, problem=found or "reconciliation failed")
+    return _stage("reconciled")(account.failed(state, event), event)
 
 
 class _Purpose(msgspec.Struct):
@@ -144,10 +156,11 @@ def _verdict(state: State, event: Event) -> State:
     state = _stage("verdict")(state, event)
     if event.run is None or event.run not in state.runs:
         return state
-    for decision in event.expect(Verdict).decisions:
+    verdict = event.expect(Verdict)
+    for decision in verdict.decisions:
         if decision.approved and decision.order is not None:
             state = _with_order(state, _approved(state, event, decision, decision.order), counted=1)
-    return state
+    return approvals.noted(state, event, verdict)
 
 
 def _approved(state: State, event: Event, decision: Decision, order: str) -> LedgerOrder:
@@ -196,18 +209,7 @@ def _fill_settled(state: State, event: Event) -> State:
         if order is not None:
             state = _with_order(state, replace(order, filled=Exact(order.filled + fill.quantity)))
         state = _with_book(state, books.settle(state.books[event.book], fill))
-        return replace(state, account=_account_after(state.account, fill))
-
-
-def _account_after(account: Account, fill: FillSettled) -> Account:
-    """The account's cash after a fill, per currency; unknown stays unknown."""
-    if account.cash is None:
-        return account
-    cash = dict(account.cash)
-    gross = fill.quantity * fill.price
-    for currency, change in ((fill.currency, gross if fill.side is Side.SELL else -gross), (fill.fee.currency, -fill.fee.amount)):
-        cash[currency] = Exact(cash.get(currency, Exact(0)) + change)
-    return replace(account, cash=cash)
+        return replace(state, account=account.filled(state.account, fill))
 
 
 def _run_ended(state: State, event: Event) -> State:
@@ -252,11 +254,6 @@ def _with_order(state: State, order: LedgerOrder, counted: int = 0) -> State:
     return _with_book(state, books.with_order(state.books[order.book], order, counted))
 
 
-def _with_book(state: State, book: Book) -> State:
-    """Replace one book."""
-    return replace(state, books={**state.books, book.name: book})
-
-
 Handler = Callable[[State, Event], State]
 
 _HANDLERS: Final[dict[str, Handler]] = {
@@ -265,6 +262,14 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "PolicyAdopted": _policy_adopted,
     "BookOpened": _book_opened,
     "CashDeposited": _cash_deposited,
+    "CashWithdrawn": _cash_withdrawn,
+    "BookClosed": _book_closed,
+    "SourcePaused": _source_paused,
+    "SourceResumed": _source_resumed,
+    "AccountBaselined": account.baselined,
+    "AdjustmentBooked": account.adjusted,
+    "ApprovalGiven": approvals.given,
+    "ApprovalRefused": approvals.refused,
     "HaltOrdered": _halt_ordered,
     "HaltReset": _halt_reset,
     "CancelOrdered": _cancel_ordered,

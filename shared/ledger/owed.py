@@ -45,10 +45,10 @@ def _of_step(state: State, step: Step) -> tuple[Owed, ...]:
     opening = tuple(_opening(state))
     if opening:
         return opening
-    runs = tuple(item for run in state.runs.values() for item in _run(step, run))
+    runs = (*_awaited(state), *(item for run in state.runs.values() for item in _run(step, run)))
     if step.clock.step == "slot":
         return (*runs, *_next_start(state, step))
-    if step.clock.step == "close" and not state.runs:
+    if step.clock.step == "close" and not runs:
         return tuple(_closing(state, step))
     return runs
 
@@ -82,6 +82,14 @@ def _opening_of(state: State, wanted: BookArgs) -> Iterator[Owed]:
         yield Owed("desk", "BookOpened", wanted.book, wanted.book)
     if wanted.deposit and (book is None or not book.deposited):
         yield Owed("desk", "CashDeposited", wanted.book, wanted.book)
+
+
+def _awaited(state: State) -> Iterator[Owed]:
+    """Another look at the account once an order has ended that explained a difference."""
+    for order in state.account.pending:
+        if not any(order in book.orders for book in state.books.values()):
+            yield Owed("executor", "AccountReconciled", order, DESK_BOOK)
+            return
 
 
 def _next_start(state: State, step: Step) -> Iterator[Owed]:

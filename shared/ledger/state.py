@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
+from shared.ledger.account_state import Account, Approval
 from shared.protocol.envelope import Event
 from shared.protocol.events import ClockAdvanced, KeysAdopted, PolicyAdopted, RunArgs
 from shared.protocol.ids import index_of
@@ -101,7 +102,8 @@ class Book(msgspec.Struct, frozen=True):
 
     `holdings` by instrument key; `orders` the open ones by id, `runs` those not ended; `counts` and `digest`
     stand for ended runs: d = SHA-256(d ‖ id ‖ status). `value` is that of the newest `BookValued` of any kind. `loss_start` is
-    the value from which the loss of the exchange day `loss_day` counts, `loss_flows` what was deposited since.
+    the value from which the loss of the exchange day `loss_day` counts, `loss_flows` what deposits and withdrawals since add to
+    it. `deposited` and `withdrawn` are sums of all flows; `paused` says why its source is not asked, if it is not.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Book(msgspec.Struct, frozen=True):
     currency: str
     cash: Exact = ZERO
     deposited: Exact = ZERO
+    withdrawn: Exact = ZERO
     fees: Exact = ZERO
     holdings: dict[str, Holding] = {}
     orders: dict[str, LedgerOrder] = {}
@@ -127,19 +130,17 @@ class Book(msgspec.Struct, frozen=True):
     loss_start: Exact | None = None
     loss_flows: Exact = ZERO
     closed: bool = False
+    paused: str = ""
+
+    @property
+    def net_deposits(self) -> Exact:
+        """What was put in less what was taken out."""
+        return Exact(self.deposited - self.withdrawn)
 
     def held(self, key: str) -> Exact:
         """Shares of an instrument in the book."""
         holding = self.holdings.get(key)
         return holding.quantity if holding else ZERO
-
-
-class Account(msgspec.Struct, frozen=True):
-    """The broker's account: cash per currency as last reconciled plus fills since, None until first reconciled."""
-
-    cash: dict[str, Exact] | None = None
-    baseline: dict[str, Exact] = {}
-    failed: bool = False
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -195,7 +196,7 @@ class Claims(msgspec.Struct, frozen=True):
 
 class Step(msgspec.Struct, frozen=True):
     """The step of desk time that is going on. `observed`, `valued`, `mark`, `hashed` concern a close step; `mark` is the state
-    behind its last fact, once it stands in the log."""
+    behind its last fact, once it stands in the log. `failures` counts failed reconciliations outside of runs."""
 
     clock: ClockAdvanced
     event: Event
@@ -204,6 +205,7 @@ class Step(msgspec.Struct, frozen=True):
     valued: tuple[str, ...] = ()
     mark: Mark | None = None
     hashed: tuple[str, ...] = ()
+    failures: int = 0
 
 
 class State(msgspec.Struct, frozen=True):
@@ -211,17 +213,20 @@ class State(msgspec.Struct, frozen=True):
 
     `marks` are the places whose hash the journal still owes, `claims` the hashes given for the newest places, `differing` those
     among them whose hashes differ and on which nothing was ordered yet. `signed`: the first event carries a signature, so keys
-    are adopted before anything else. `keys` are those in force, adopted at sequence `keys_seq`.
+    are adopted before anything else. `keys` are those in force, adopted at sequence `keys_seq`. `policy_seq` is where the policy
+    in force stands. `approvals` by order id are the newest orders that needed approval and that nobody refused.
     """
 
     seq: int = 0
     args: RunArgs | None = None
     step: Step | None = None
     policy: PolicyAdopted | None = None
+    policy_seq: int = 0
     account: Account = Account()
     books: dict[str, Book] = {}
     halts: dict[str, Halt] = {}
     runs: dict[str, Run] = {}
+    approvals: dict[str, Approval] = {}
     problem: str | None = None
     marks: tuple[Mark, ...] = ()
     claims: dict[str, Claims] = {}

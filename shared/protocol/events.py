@@ -105,8 +105,20 @@ class BookClosed(Data, frozen=True):
     reason: str
 
 
+class SourcePaused(Data, frozen=True):
+    """The book's source is not asked any more; what it holds stays protected."""
+
+    reason: str
+
+
+class SourceResumed(Data, frozen=True):
+    """The book's source is asked again."""
+
+    reason: str
+
+
 class AccountBaselined(Data, frozen=True):
-    """What of the broker's account belongs to no book: shares by instrument key, cash by currency."""
+    """What of the broker's account belongs to no book, shares by instrument key, and its cash per currency from here on."""
 
     account: str
     positions: dict[str, Exact]
@@ -205,19 +217,33 @@ class Difference(Data, frozen=True):
 
 
 class AccountReconciled(Data, frozen=True):
-    """Ledgers, positions, open orders and cash of the broker's account agree. Amounts per key or currency."""
+    """Ledgers, positions, open orders and cash of the broker's account agree. Amounts per key or currency are the broker's.
+
+    `unattributed`: cash that nothing in the log explains and that is in no book, by currency since it was last adopted. `pending`
+    are orders at the broker that explain what differs in shares, and `awaited` in cash; they are looked at again when they end.
+    """
 
     account: str
     cash: dict[str, Exact]
     positions: dict[str, Exact]
     open_orders: tuple[str, ...]
+    unattributed: dict[str, Exact] = {}
+    awaited: dict[str, Exact] = {}
+    pending: tuple[str, ...] = ()
 
 
 class ReconciliationFailed(Data, frozen=True):
-    """They do not agree, or the log was lost: every difference listed."""
+    """They do not agree, or the log was lost: every difference listed, and what the broker has, None where it is unknown.
+
+    `final`: log and broker contradict each other so that nothing at all may be sent any more. Else buying is blocked, and
+    exits, valuation and kill switch go on.
+    """
 
     account: str | None
     differences: tuple[Difference, ...]
+    cash: dict[str, Exact] | None = None
+    positions: dict[str, Exact] | None = None
+    final: bool = False
 
 
 class MarketObserved(Data, frozen=True):
@@ -453,6 +479,8 @@ EventData = (
     | CashDeposited
     | CashWithdrawn
     | BookClosed
+    | SourcePaused
+    | SourceResumed
     | AccountBaselined
     | AdjustmentBooked
     | HaltOrdered
@@ -488,6 +516,7 @@ VERSIONS: Final[dict[str, int]] = dict.fromkeys(EVENT_TYPES, 1)
 AUTHORS_OF: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("ClockAdvanced", "KeysAdopted", "PolicyAdopted", "BookOpened", "CashDeposited"), ("desk",)),
     **dict.fromkeys(("CashWithdrawn", "BookClosed", "AccountBaselined", "AdjustmentBooked"), ("desk",)),
+    **dict.fromkeys(("SourcePaused", "SourceResumed"), ("desk",)),
     **dict.fromkeys(("HaltReset", "FlattenOrdered", "CancelOrdered", "ApprovalGiven", "ApprovalRefused"), ("desk",)),
     "HaltOrdered": ("desk", "executor", "journal"),
     **dict.fromkeys(("RunStarted", "ProposalMade", "SourceFailed", "RunEnded"), ("agent",)),
@@ -502,7 +531,8 @@ AUTHORS_OF: Final[dict[str, tuple[str, ...]]] = {
 ON_STATE: Final = frozenset(
     {
         *("RunCleared", "BookValued", "Verdict", "HaltTripped", "OrderIntended", "PolicyAdopted", "ClockAdvanced"),
-        *("CashDeposited", "CashWithdrawn", "BookClosed", "AdjustmentBooked", "HaltReset", "ApprovalGiven"),
+        *("CashDeposited", "CashWithdrawn", "BookClosed", "AdjustmentBooked", "AccountBaselined", "HaltReset"),
+        *("ApprovalGiven", "ApprovalRefused", "CancelOrdered", "FlattenOrdered", "SourcePaused", "SourceResumed"),
     }
 )
 """Types that hold only for the state they were decided on: appended with a stream-wide expectation."""
