@@ -44,7 +44,7 @@ def given(state: State, event: Event) -> State:
 def refused(state: State, event: Event) -> State:
     """An operator refuses: nothing more comes of it, unless it is being judged afresh already."""
     found = state.approvals.get(event.expect(ApprovalRefused).order)
-    return state if found is None or found.given is not None else without(state, found.order)
+    return state if found is None or found.caused is not None else without(state, found.order)
 
 
 def without(state: State, order: str) -> State:
