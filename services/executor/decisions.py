@@ -9,8 +9,9 @@ from services.executor.broker import BrokerOrder, Observation, OrderStatus
 from services.executor.orders import Send, Withhold
 from shared.ledger.caused import LETTERS, next_approval
 from shared.ledger.hashing import state_hash
+from shared.ledger.names import judged_names
 from shared.ledger.owed import Owed
-from shared.ledger.parts import APPROVAL, LIQUIDATION
+from shared.ledger.parts import LIQUIDATION
 from shared.ledger.state import LedgerOrder, OrderState, Run, State
 from shared.protocol.envelope import Draft, Event, clean_text
 from shared.protocol.events import (
@@ -109,9 +110,11 @@ def cause_of(state: State, item: Owed) -> str | None:
 
 def caused_names(state: State, item: Owed) -> tuple[str, ...]:
     """Instruments to price for such a run: those held and, for an approval, the one of its order, by key."""
-    found = next_approval(state, item.book) if kind_of(item) == APPROVAL else None
-    asked = (instrument_key(found.symbol, found.currency),) if found is not None else ()
-    return tuple(sorted({*state.books[item.book].holdings, *(key for key in asked if _is_name(key))}))
+    if kind_of(item) == LIQUIDATION:
+        return tuple(sorted(state.books[item.book].holdings))
+    found = next_approval(state, item.book)
+    asked = {instrument_key(found.symbol, found.currency)} if found is not None else set()
+    return judged_names(state, item.book, {key for key in asked if _is_name(key)})
 
 
 def run_names(state: State, run: Run) -> tuple[str, ...]:
@@ -122,10 +125,10 @@ def run_names(state: State, run: Run) -> tuple[str, ...]:
 
 
 def verdict_names(state: State, run: Run) -> tuple[str, ...]:
-    """Instruments to price for a verdict: those proposed, as far as they can be names at all, and those held, by key."""
+    """Instruments to price for a verdict by key: those proposed, as far as they can be names at all, and what judging needs."""
     proposed = run.proposal.expect(ProposalMade).orders if run.proposal else ()
     keys = {key for order in proposed if _is_name(key := instrument_key(order.symbol, order.currency))}
-    return tuple(sorted({*keys, *state.books[run.book].holdings}))
+    return judged_names(state, run.book, keys)
 
 
 def _is_name(key: str) -> bool:
