@@ -12,7 +12,16 @@ from services.desk import money_cli, operator_cli
 from services.desk.console import discard, flush, nobody_reads, say
 from services.desk.errors import DeskError, Interrupted, RunFailed
 from services.desk.layout import DEFAULT_DIR, Layout
-from services.desk.options import DirOption, JsonOption, data_path, orders_path, plain_words, policy_path, state_path
+from services.desk.options import (
+    DirOption,
+    JsonOption,
+    data_path,
+    orders_path,
+    plain_words,
+    policy_path,
+    scenario_path,
+    state_path,
+)
 from services.desk.signals import SIGNALS
 
 BEGAN: Final = time.monotonic()
@@ -65,6 +74,9 @@ def run(
     policy: Annotated[
         Path | None, typer.Option(parser=policy_path, metavar="PATH", help="A policy file; default: the demo policy.")
     ] = None,
+    scenario: Annotated[
+        Path | None, typer.Option(parser=scenario_path, metavar="PATH", help="What is scripted of market and day (TOML or JSON).")
+    ] = None,
     directory: DirOption = Path(DEFAULT_DIR),
     fresh: Annotated[bool, typer.Option("--fresh", help="Rename an old data directory and start anew.")] = False,
     no_serve: Annotated[bool, typer.Option("--no-serve", help="Return when the run is over, as every run does so far.")] = False,
@@ -84,6 +96,7 @@ def run(
         sources=tuple(source or ()),
         seed=seed,
         policy=policy or arguments.DEMO_POLICY,
+        scenario=scenario,
     )
     prepared, layout = arguments.prepare(options), Layout(directory)
     for warning in prepared.warnings():

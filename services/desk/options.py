@@ -38,6 +38,11 @@ def policy_path(text: str) -> Path:
     return _path("--policy", text)
 
 
+def scenario_path(text: str) -> Path:
+    """The value of `--scenario`; raises `UsageError`."""
+    return _path("--scenario", text)
+
+
 def state_path(text: str) -> Path:
     """The value of `--state`; raises `UsageError`."""
     return _path("--state", text)

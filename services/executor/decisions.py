@@ -6,6 +6,7 @@ from typing import Final
 from services.executor.broker import BrokerOrder, Observation, OrderStatus
 from services.executor.orders import Send, Withhold
 from shared.ledger.hashing import state_hash
+from shared.ledger.names import judged_names
 from shared.ledger.state import LedgerOrder, OrderState, Run, State
 from shared.protocol.envelope import Draft, Event, clean_text
 from shared.protocol.events import (
@@ -79,12 +80,12 @@ def run_names(state: State, run: Run) -> tuple[str, ...]:
 
 
 def verdict_names(state: State, run: Run) -> tuple[str, ...]:
-    """Instruments to price for a verdict: those proposed, as far as they can be names at all, and those held, by key."""
+    """Instruments to price for a verdict by key: those proposed, as far as they can be names at all, and what judging needs."""
     proposed = run.proposal.expect(ProposalMade).orders if run.proposal else ()
     keys = {
         instrument_key(o.symbol, o.currency) for o in proposed if _SYMBOL.fullmatch(o.symbol) and _CURRENCY.fullmatch(o.currency)
     }
-    return tuple(sorted({*keys, *state.books[run.book].holdings}))
+    return judged_names(state, run.book, keys)
 
 
 def watch_names(state: State) -> tuple[str, ...]:

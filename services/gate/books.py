@@ -5,11 +5,12 @@ from decimal import Decimal
 
 import msgspec
 
+from services.gate.rest import Rest
 from shared.ledger.periods import exchange_day_of, month_of
 from shared.ledger.state import Book, Halt, LedgerOrder, State
 from shared.protocol.ids import DESK_BOOK
 from shared.protocol.market import Side
-from shared.protocol.money import ZERO, Exact
+from shared.protocol.money import ZERO, Exact, wide_context
 from shared.protocol.policy import Policy
 
 
@@ -18,7 +19,7 @@ class BookView(msgspec.Struct, frozen=True):
 
     `working` are the open orders of this book, `others` those of the account's other books. `reserves` is false if what the
     working BUYs hold back cannot be known. `currencies` are those of which the account holds cash, None if that is unknown.
-    `exchanges`: where a holding was bought, for names that left the universe.
+    `exchanges`: where a holding was bought, for names that left the universe. `rest` sums up the account's other books.
     """
 
     name: str
@@ -36,6 +37,7 @@ class BookView(msgspec.Struct, frozen=True):
     currencies: tuple[str, ...] | None = None
     exchanges: Mapping[str, str] = {}
     reserves: bool = True
+    rest: Rest = Rest()
 
 
 def book_view(state: State, policy: Policy, name: str, at: str) -> BookView:
@@ -58,8 +60,21 @@ def book_view(state: State, policy: Policy, name: str, at: str) -> BookView:
         day_start=book.loss_start if book.loss_day == day else None,
         day_flows=book.loss_flows,
         reserves=all(order.schedule is not None for order in working if order.side is Side.BUY),
+        rest=_rest(state, name, day),
         currencies=None if cash is None else tuple(sorted(currency for currency, held in cash.items() if held > ZERO)),
     )
+
+
+def _rest(state: State, name: str, day: str) -> Rest:
+    """The account's other books together on an exchange day."""
+    others = [book for book in state.books.values() if book.name != name]
+    holdings: dict[str, Decimal] = {}
+    with wide_context():
+        for book in others:
+            for key, holding in book.holdings.items():
+                holdings[key] = holdings.get(key, ZERO) + holding.quantity
+        cash = Exact(sum((book.cash for book in others), ZERO))
+    return Rest(cash, holdings, sum(book.day.within(day) for book in others))
 
 
 def halts_of(state: State, book: Book) -> tuple[Halt, ...]:

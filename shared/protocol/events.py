@@ -38,7 +38,8 @@ class BookArgs(Data, frozen=True):
 class RunArgs(Data, frozen=True):
     """What decides the result of a simulated run; two runs with equal `RunArgs` are the same run.
 
-    `data_sha256` is that of the price file, `sessions` the trading days in order, `seed` any whole number.
+    `data_sha256` is that of the price file, `sessions` the trading days in order, `seed` any whole number, `scenario` the hash of
+    what is scripted, None if nothing is.
     """
 
     data_sha256: str
@@ -46,10 +47,11 @@ class RunArgs(Data, frozen=True):
     books: tuple[BookArgs, ...]
     seed: int
     policy_hash: str
+    scenario: str | None = None
 
 
 class ClockAdvanced(Data, frozen=True):
-    """Desk time is now `to`. `step` is open, slot or close; `due` are the books of a slot in configuration order."""
+    """Desk time is now `to`. `step` is open, slot, close or watch; `due` are the books of a slot in configuration order."""
 
     to: Instant
     step: str

@@ -81,3 +81,19 @@ def test_what_a_buy_without_a_schedule_reserves_is_unknown() -> None:
     assert view(state).reserves
     assert not view(with_order(schedule=None)).reserves
     assert view(with_order(schedule=None, side=Side.SELL)).reserves
+
+
+def test_the_other_books_are_summed_up() -> None:
+    scribe = desk()
+    scribe.fill(f"{BETA}-1", "e1", "AAA", Side.BUY, "2", "100")
+    scribe.fill(f"{ALPHA}-1", "e2", "AAA", Side.BUY, "1", "100")
+    rest = view(scribe.state).rest
+
+    # beta: 10000 − 2 × 100 − 1, and one order approved
+    assert (str(rest.cash), dict(rest.holdings), rest.used_day) == ("9799", {"AAA:USD": Exact(2)}, 1)
+
+
+def test_orders_of_other_books_count_on_their_own_day_only() -> None:
+    later = book_view(desk().state, policy(), "alpha", "2022-10-04T14:30:00.000000Z")
+
+    assert later.rest.used_day == 0
