@@ -133,7 +133,10 @@ def explain(
     directory: DirOption = Path(DEFAULT_DIR),
     as_json: JsonOption = False,
 ) -> None:
-    """Tell one story from the log: what was asked, proposed, judged and why, sent, filled, and what it cost."""
+    """Tell one story from the log, from question to cost.
+
+    What was asked, proposed, judged and why, sent, filled, and what it cost.
+    """
     from services.desk.explain import explain as explain_name
 
     explain_name(Layout(directory), name, as_json=as_json)
