@@ -1,12 +1,15 @@
 """Looks at the account and the market, and says what it saw: reconciliation before each run and after each gap, observations."""
 
 from services.executor import decisions
-from services.executor.desk import Desk
+from services.executor.broker import Observation
+from services.executor.desk import Desk, OutOfStep
 from services.executor.fills import unsettled
 from services.executor.reconcile import Picture, reconcile, sent_orders
 from services.executor.trading import Trading
-from shared.ledger.state import OrderState
+from shared.ledger.owed import Owed
+from shared.ledger.state import LIQUIDATION, OrderState
 from shared.protocol.events import ReconciliationFailed
+from shared.protocol.money import ZERO
 
 
 class AccountWatch:
@@ -16,14 +19,19 @@ class AccountWatch:
         """Watch for `desk`; what ended unnoticed is closed by `trading`."""
         self._desk, self._trading = desk, trading
 
-    async def reconcile(self, run_id: str | None) -> None:
-        """Before a run: book what the log lacks, one order at a time, then compare and say so."""
+    async def reconcile(self, item: Owed) -> None:
+        """Before a run, at a watch or after a pending order's end: book what the log lacks, one order at a time, then compare."""
         picture = await self._picture()
         if await self._book_unnoticed(picture):
             return
-        run = self._desk.run(run_id)
-        result = reconcile(self._desk.state, picture)
-        await self._desk.append(decisions.reconciled(self._desk.state, run, result))
+        state = self._desk.state
+        result = reconcile(state, picture)
+        if item.run is not None:
+            await self._desk.append(decisions.reconciled(state, self._desk.run(item.run), result))
+        elif decisions.is_of_step(state, item):
+            await self._desk.append(decisions.watch_reconciled(state, result))
+        else:
+            await self._desk.append(decisions.looked_again(state, item.about, result))
 
     async def difference(self) -> ReconciliationFailed | None:
         """At start and after a gap: what differs, None if nothing does or a run's reconciliation has said so before.
@@ -45,19 +53,36 @@ class AccountWatch:
                 return True
         return False
 
-    async def observe(self, run_id: str | None, k: int) -> None:
-        """The observation that a run or, without one, the close step lacks."""
-        state, broker = self._desk.state, self._desk.broker
-        if run_id is None:
-            seen = self._desk.in_step(await broker.observe(decisions.watch_names(state)))
+    async def observe(self, item: Owed) -> None:
+        """The observation that a run or, without one, a watch or close step lacks; or the one with which a run is caused."""
+        state = self._desk.state
+        if item.run is None:
+            seen = await self._seen(decisions.watch_names(state))
             await self._desk.append(decisions.watch_observed(self._desk.state, seen))
-            return
-        run = self._desk.run(run_id)
-        names, draft = (
-            (decisions.run_names, decisions.run_observed) if k == 1 else (decisions.verdict_names, decisions.verdict_observed)
-        )
-        seen = self._desk.in_step(await broker.observe(names(state, run)))
-        await self._desk.append(draft(self._desk.state, run, seen))
+        elif item.run not in state.runs:
+            await self._cause(item)
+        elif item.k == 1:
+            seen = await self._seen(decisions.run_names(state, self._desk.run(item.run)))
+            await self._desk.append(decisions.run_observed(self._desk.state, self._desk.run(item.run), seen))
+        else:
+            seen = await self._seen(decisions.verdict_names(state, self._desk.run(item.run)))
+            await self._desk.append(decisions.verdict_observed(self._desk.state, self._desk.run(item.run), seen))
+
+    async def _cause(self, item: Owed) -> None:
+        """Begin a run that the desk causes; a liquidation is capped at what the broker holds at that time."""
+        state = self._desk.state
+        seen = await self._seen(decisions.caused_names(state, item))
+        found = None
+        if decisions.kind_of(item) == LIQUIDATION:
+            positions = self._desk.in_step(await self._desk.broker.positions())
+            found = {key: positions.get(key, ZERO) for key in sorted(state.books[item.book].holdings)}
+        if self._desk.state is not state:
+            raise OutOfStep(f"the log went on while {item.about} was looked into")
+        await self._desk.append(decisions.caused_observed(state, item, seen, found))
+
+    async def _seen(self, names: tuple[str, ...]) -> Observation:
+        """What the market shows of some instruments at desk time."""
+        return self._desk.in_step(await self._desk.broker.observe(names))
 
     async def _picture(self) -> Picture:
         """The whole account; every part has its end marker or the question fails."""

@@ -124,9 +124,9 @@ class Executor:
         state = self.desk.state
         match item.type:
             case "AccountReconciled":
-                await self._account.reconcile(item.run)
+                await self._account.reconcile(item)
             case "MarketObserved":
-                await self._account.observe(item.run, item.k)
+                await self._account.observe(item)
             case "OrderIntended":
                 return await self._trading.advance(item.run)
             case "OrderPlaced":

@@ -9,12 +9,13 @@ from services.gate.books import BookView
 from services.gate.numbers import HUNDRED, NOTHING, amount, percent
 from services.gate.rules.reasons import reason
 from services.gate.valuation import Valuation, drawdown_pct, drawdown_reaches
+from shared.ledger.parts import FULL, REDUCE_ONLY
 from shared.protocol.events import Reason
 from shared.protocol.policy import Policy
 from shared.protocol.reasons import Rule
 
-FULL: Final = "full"
-REDUCE_ONLY: Final = "reduce_only"
+__all__ = ["FULL", "REDUCE_ONLY", "Block", "block_of", "named"]
+
 MAX_NAMED: Final = 5
 MAX_REASON_CHARS: Final = 200
 
@@ -52,10 +53,19 @@ def _drawdown(policy: Policy, book: BookView, valuation: Valuation) -> Reason | 
     """Drawdown at or over the limit."""
     limit, value = policy.limits.max_drawdown_pct, valuation.value
     if value is None or not drawdown_reaches(value, book.peak, limit):
-        return None
+        return _breached(book)
     found = drawdown_pct(value, book.peak)
     room = value - book.peak * (HUNDRED - limit) / HUNDRED
     return reason(Rule.DRAWDOWN, f"drawdown {found} % of the peak {book.peak}, at {limit} % buying ends", limit, found, room)
+
+
+def _breached(book: BookView) -> Reason | None:
+    """A valuation saw the limit reached: buying waits until one does not, whatever other prices show meanwhile."""
+    if book.breach is None:
+        return None
+    return reason(
+        Rule.DRAWDOWN, f"the valuation at {book.breach.at} saw the drawdown limit reached: buying waits for the next one"
+    )
 
 
 def _daily_loss(policy: Policy, book: BookView, valuation: Valuation) -> Reason | None:

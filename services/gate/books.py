@@ -7,8 +7,8 @@ import msgspec
 
 from services.gate.rest import Rest
 from shared.ledger.periods import exchange_day_of, month_of
-from shared.ledger.state import Book, Halt, LedgerOrder, State
-from shared.protocol.ids import DESK_BOOK
+from shared.ledger.state import Halt, LedgerOrder, State, halts_of
+from shared.protocol.events import Breach
 from shared.protocol.market import Side
 from shared.protocol.money import ZERO, Exact, wide_context
 from shared.protocol.policy import Policy
@@ -19,7 +19,8 @@ class BookView(msgspec.Struct, frozen=True):
 
     `working` are the open orders of this book, `others` those of the account's other books. `reserves` is false if what the
     working BUYs hold back cannot be known. `currencies` are those of which the account holds cash, None if that is unknown.
-    `exchanges`: where a holding was bought, for names that left the universe. `rest` sums up the account's other books.
+    `exchanges`: where a holding was bought, for names that left the universe. `rest` sums up the account's other books. `breach`:
+    the newest valuation saw the drawdown limit reached, which stops buying until another one does not.
     """
 
     name: str
@@ -38,6 +39,7 @@ class BookView(msgspec.Struct, frozen=True):
     exchanges: Mapping[str, str] = {}
     reserves: bool = True
     rest: Rest = Rest()
+    breach: Breach | None = None
 
 
 def book_view(state: State, policy: Policy, name: str, at: str) -> BookView:
@@ -59,6 +61,8 @@ def book_view(state: State, policy: Policy, name: str, at: str) -> BookView:
         reconciled=not state.account.failed,
         day_start=book.loss_start if book.loss_day == day else None,
         day_flows=book.loss_flows,
+        exchanges={key: row.exchange for key, row in book.holdings.items() if row.exchange is not None},
+        breach=book.breach,
         reserves=all(order.schedule is not None for order in working if order.side is Side.BUY),
         rest=_rest(state, name, day),
         currencies=None if cash is None else tuple(sorted(currency for currency, held in cash.items() if held > ZERO)),
@@ -75,8 +79,3 @@ def _rest(state: State, name: str, day: str) -> Rest:
                 holdings[key] = holdings.get(key, ZERO) + holding.quantity
         cash = Exact(sum((book.cash for book in others), ZERO))
     return Rest(cash, holdings, sum(book.day.within(day) for book in others))
-
-
-def halts_of(state: State, book: Book) -> tuple[Halt, ...]:
-    """The halts in force for a book: the desk's and its own."""
-    return tuple(halt for halt in (state.halts.get(DESK_BOOK), book.halt) if halt is not None)

@@ -37,7 +37,8 @@ class Account(msgspec.Struct, frozen=True):
 class Approval(msgspec.Struct, frozen=True):
     """An order over `approval_above` that waits for an operator; `order` is the id that it would have had.
 
-    `at` and `policy_hash` are those of the verdict that said so, `given` is the `ApprovalGiven` that awaits its verdict.
+    `at` and `policy_hash` are those of the verdict that said so, `given` is the `ApprovalGiven` that awaits its verdict, `caused`
+    the run in which it is judged afresh. `exchange` and `untrusted` stand as in its proposal.
     """
 
     order: str
@@ -51,3 +52,6 @@ class Approval(msgspec.Struct, frozen=True):
     at: str
     policy_hash: str
     given: Event | None = None
+    exchange: str | None = None
+    untrusted: bool = False
+    caused: str | None = None

@@ -79,7 +79,8 @@ def adjust(book: Book, share: Share, kind: str, key: str | None) -> Book:
         if key is None or share.quantity is None:
             return book
         before = book.holdings.get(key, Holding(ZERO, ZERO))
-        holding = Holding(Exact(before.quantity + share.quantity), Exact(before.cost + (share.cost or ZERO)))
+        quantity, cost = Exact(before.quantity + share.quantity), Exact(before.cost + (share.cost or ZERO))
+        holding = replace(before, quantity=quantity, cost=cost)
         others = {name: old for name, old in book.holdings.items() if name != key}
         return replace(book, holdings={**others, key: holding} if holding.quantity else others)
 
@@ -114,13 +115,14 @@ def _counted(counter: Counter, period: str, change: int) -> Counter:
     return Counter(period, counter.within(period) + change)
 
 
-def settle(book: Book, fill: FillSettled) -> Book:
-    """The book after a fill: cash, fees and the holding with its cost."""
+def settle(book: Book, fill: FillSettled, exchange: str | None = None) -> Book:
+    """The book after a fill: cash, fees and the holding with its cost, bought on `exchange` if that is given."""
     key = instrument_key(fill.symbol, fill.currency)
     with wide_context():
         gross = fill.quantity * fill.price * fill.fx
         fee = (gross if fill.side is Side.SELL else -gross) - fill.cash_effect
-        holding = _after(book.holdings.get(key, Holding(ZERO, ZERO)), fill)
+        before = book.holdings.get(key, Holding(ZERO, ZERO))
+        holding = replace(_after(before, fill), exchange=exchange if fill.side is Side.BUY and exchange else before.exchange)
         others = {name: old for name, old in book.holdings.items() if name != key}
         return replace(
             book,

@@ -249,8 +249,8 @@ class ReconciliationFailed(Data, frozen=True):
 class MarketObserved(Data, frozen=True):
     """Prices, ticks, FX and sessions at one time; what is absent is unknown.
 
-    `purpose` is run, verdict or watch. `fx`: base units per unit of the currency. `ticks` by instrument key, `sessions` by
-    exchange.
+    `purpose` is run, verdict, watch, liquidation or approval. `fx`: base units per unit of the currency. `ticks` by instrument
+    key, `sessions` by exchange. `positions`, for a liquidation: the broker's shares of each held name, None if unknown.
     """
 
     purpose: str
@@ -258,6 +258,7 @@ class MarketObserved(Data, frozen=True):
     ticks: dict[str, Exact]
     fx: dict[str, Exact]
     sessions: dict[str, ExchangeSession]
+    positions: dict[str, Exact] | None = None
 
 
 class HoldingValued(Data, frozen=True):
@@ -277,10 +278,24 @@ class OrdersUsed(Data, frozen=True):
     day: int
 
 
-class BookValued(Data, frozen=True):
-    """A book at one time. `purpose` is run or close; only a run's first valuation may move the peak.
+class Breach(Data, frozen=True):
+    """Valuations in a row that saw the drawdown at or over the limit, on separate quotes.
 
-    `value` is None if a holding has no price. `previous` is the valuation that the next run's peak rule compares with.
+    `at`, `quotes` (a digest of the quote times) and `run` (None: a watch or close) are those of the newest that counted.
+    """
+
+    count: int
+    at: Instant
+    quotes: str
+    run: str | None
+    evidence: tuple[str, ...]
+
+
+class BookValued(Data, frozen=True):
+    """A book at one time. `purpose` is run, watch or close; only a run's first valuation may move the peak.
+
+    `value` is None if a holding has no price. `previous` is the valuation that the next run's peak rule compares with. `breach`:
+    the valuations up to this one that agree that the drawdown is at or over the limit, None if this one does not.
     """
 
     purpose: str
@@ -293,10 +308,11 @@ class BookValued(Data, frozen=True):
     used: OrdersUsed
     evidence: tuple[str, ...]
     quoted: str
+    breach: Breach | None = None
 
 
 class HaltTripped(Data, frozen=True):
-    """The gate itself stops new risk in `scope`: `cause` is kill_switch, evaluator_failed or daily_loss.
+    """The gate itself stops new risk in `scope`: `cause` is kill_switch or evaluator_failed.
 
     `kind` and `liquidate` as in `HaltOrdered`. `value`, `peak`, `drawdown_pct` and `limit_pct` are what it saw, None where the
     cause has no such number; `evidence` names the observations that agreed.
@@ -449,7 +465,10 @@ class FillSettled(Data, frozen=True):
 
 
 class RunSettled(Data, frozen=True):
-    """Every approved order of the run is withheld or closed; counts of approved orders by their end."""
+    """Every approved order of the run is withheld or closed; counts of approved orders by their end.
+
+    It ends a run that the desk itself caused (liquidation, approval), which has no `RunEnded`.
+    """
 
     withheld: int
     filled: int

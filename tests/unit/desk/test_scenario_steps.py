@@ -31,7 +31,7 @@ def _at_rest(state: State) -> State:
     """The state with nothing owed in a close step."""
     step = state.step
     assert step is not None
-    done = replace(step, observed=step.event, valued=tuple(state.books), hashed=("gate", "executor"))
+    done = replace(step, reconciled=step.event, observed=step.event, valued=tuple(state.books), hashed=("gate", "executor"))
     return replace(state, step=done, marks=())
 
 
