@@ -174,7 +174,10 @@ def keys_rotate(
     directory: DirOption = Path(DEFAULT_DIR),
     as_json: JsonOption = False,
 ) -> None:
-    """Put a new key in force; what the old one signs afterwards does not count."""
+    """Put a new key in force.
+
+    What the old one signs afterwards does not count.
+    """
     from services.desk.keys_command import rotate
 
     rotate(Layout(directory), who, reason, request, as_json=as_json)

@@ -137,7 +137,10 @@ def source_pause(
     directory: DirOption = DEFAULT,
     as_json: JsonOption = False,
 ) -> None:
-    """Do not ask a book's source any more; what it holds stays protected."""
+    """Do not ask a book's source any more.
+
+    What it holds stays protected.
+    """
     from services.desk.operations.sources import Pause
 
     do(Pause(book=book, reason=reason, request=id_of(request)), directory, as_json)
@@ -167,7 +170,7 @@ def policy_show(directory: DirOption = DEFAULT, as_json: JsonOption = False) -> 
 
 @policy.command("check")
 def policy_check(file: FileArgument, as_json: JsonOption = False) -> None:
-    """Whether a policy file loads; what is wrong is named with key, value and what is accepted."""
+    """Whether a policy file loads, and what is wrong with it."""
     from services.desk.policy_command import check
 
     check(file, as_json=as_json)
