@@ -17,7 +17,6 @@ from shared.protocol.envelope import Draft
 from shared.protocol.events import (
     BookArgs,
     BookOpened,
-    CancelOrdered,
     CashDeposited,
     ClockAdvanced,
     EventData,
@@ -75,13 +74,6 @@ def sessions_done(state: State, args: RunArgs) -> int:
         return 0
     over = step.clock.step == "close" and set(HASHING_AUTHORS) <= set(step.hashed)
     return args.sessions.index(step.clock.session) + over
-
-
-def cancel_draft(state: State, order: str, reason: str, request: str) -> Draft:
-    """An operator's wish to cancel an order, at desk time; `request` is what the event is about."""
-    if state.now is None:
-        raise ValueError("the desk has no time yet")
-    return Draft(AUTHOR, DESK_BOOK, request, state.now, state.seq, CancelOrdered(order, reason))
 
 
 def _clock(state: State, clock: ClockAdvanced, before: Step | None) -> Draft:

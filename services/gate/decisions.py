@@ -136,6 +136,8 @@ def _halted(state: State, book: Book) -> RunStopped | None:
     """The book is closed or a full halt is in force."""
     if book.closed:
         return RunStopped(RunStatus.HALTED, f"the book {book.name} is closed")
+    if book.paused:
+        return RunStopped(RunStatus.HALTED, f"the source of {book.name} is paused: {book.paused}")
     full = next((halt for halt in halts_of(state, book) if halt.kind == FULL), None)
     return None if full is None else RunStopped(RunStatus.HALTED, f"full halt: {full.reason}")
 
