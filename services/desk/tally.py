@@ -10,7 +10,7 @@ from services.desk.held import Held
 from shared.ledger import fold
 from shared.ledger.books import known_value
 from shared.ledger.periods import exchange_day_of
-from shared.ledger.state import State
+from shared.ledger.state import LIQUIDATION, State
 from shared.protocol.envelope import Event
 from shared.protocol.events import (
     AdjustmentBooked,
@@ -36,6 +36,8 @@ Value = TypeVar("Value")
 MAX_REMEMBERED: Final = 5_000
 MAX_MESSAGES: Final = 3
 PERCENT: Final = Exact(100)
+CLOSE: Final = "close"
+"""The purpose of a valuation that counts for results."""
 
 FAILED: Final = frozenset({RunStatus.SOURCE_FAILED, RunStatus.ERROR, RunStatus.UNSETTLED})
 """How runs end that did not do what they were for; every other end is a decision."""
@@ -100,8 +102,10 @@ class BookTally(msgspec.Struct, frozen=True):
             return replace(self, high=divide(self.high * (value + amount), value))
 
     def judged(self, verdict: Verdict) -> Self:
-        """With one more verdict."""
+        """With one more verdict. What a liquidation could not sell yet is no blocked order: it is tried again."""
         approved = sum(decision.approved for decision in verdict.decisions)
+        if verdict.kind == LIQUIDATION:
+            return replace(self, approved=self.approved + approved)
         rules = dict(self.rules)
         for decision in verdict.decisions:
             reasons = () if decision.approved else decision.reasons or verdict.block
@@ -191,9 +195,10 @@ def _verdict(state: DeskState, event: Event) -> Tally:
 
 
 def _book_valued(state: DeskState, event: Event) -> Tally:
-    if event.run is not None:
+    data = event.expect(BookValued)
+    if data.purpose != CLOSE:
         return state.tally
-    return _with_book(state.tally, event.book, _book(state, event).closed_at(event.expect(BookValued).value))
+    return _with_book(state.tally, event.book, _book(state, event).closed_at(data.value))
 
 
 def _fill_settled(state: DeskState, event: Event) -> Tally:

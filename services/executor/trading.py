@@ -9,6 +9,7 @@ from services.executor.broker import BrokerContradiction, BrokerOrder, OrderStat
 from services.executor.desk import Desk, OutOfStep
 from services.executor.fills import fill_settled, needs_rate, unsettled
 from services.executor.orders import CancelFirst, Hold, Send, Withhold, next_to_send, qualified
+from shared.ledger.caused import is_overdue
 from shared.protocol.market import Order
 
 NO_CONNECTION: Final = 0
@@ -73,7 +74,8 @@ class Trading:
         """Book an order's fills and its end; where it still works it is cancelled first if an operator or a halt wants that."""
         order = self._desk.order(order_id)
         found = await self._known(order_id)
-        if found.status is OrderStatus.WORKING and (cancel or order.must_end):
+        wanted = cancel or order.must_end or is_overdue(self._desk.state, self._desk.run(order.run), order)
+        if found.status is OrderStatus.WORKING and wanted:
             await self._desk.broker.cancel(found.permanent_id)
             await self._desk.broker.sync()
             found = await self._known(order_id)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from shared.ledger.account_state import Approval
 from shared.ledger.books import with_book
-from shared.ledger.parts import APPROVAL, CAUSED, LIQUIDATION, PROPOSAL, Counter, OrderState
+from shared.ledger.parts import APPROVAL, CAUSED, LIQUIDATION, PROPOSAL, Counter, LedgerOrder, OrderState, Sale
 from shared.ledger.periods import exchange_day_of, exchange_time_of
 from shared.ledger.reservations import reserved_shares
 from shared.ledger.state import Book, Run, State, Step
@@ -90,7 +90,7 @@ def is_busy(state: State) -> bool:
     """Whether a caused run has no verdict yet or an order that is neither ended nor at rest, or an order is to be stopped."""
     for run in state.runs.values():
         orders = tuple(order for order in run.orders.values() if order.state.is_open)
-        if any(order.halt is not None for order in orders):
+        if any(order.halt is not None or is_overdue(state, run, order) for order in orders):
             return True
         if run.kind != PROPOSAL and (run.verdict is None or any(order.state is not OrderState.WORKING for order in orders)):
             return True
@@ -100,13 +100,27 @@ def is_busy(state: State) -> bool:
 def is_due(state: State, step: Step, book: Book) -> bool:
     """Whether a book's holdings are to be sold now: something whole is left that no order at work sells, no attempt was made in
     this step, and the last one that sent anything is `watch_s` ago. Never at a close step, when every exchange has closed."""
-    sale, policy = book.sale, state.policy
-    if sale is None or policy is None or step.clock.step == "close" or sale.looked == step.clock.to:
-        return False
-    watch = timedelta(seconds=policy.policy.limits.watch_s)
-    if sale.tried and parse(step.clock.to) - parse(sale.tried) < watch:
+    sale = book.sale
+    if sale is None or not _may_try(state, step, sale):
         return False
     return any(sale.wants(key) and sellable(book, key) >= 1 for key in book.holdings)
+
+
+def _may_try(state: State, step: Step, sale: Sale) -> bool:
+    """Whether another attempt may begin in this step."""
+    policy = state.policy
+    if policy is None or step.clock.step == "close" or sale.looked == step.clock.to:
+        return False
+    watch = timedelta(seconds=policy.policy.limits.watch_s)
+    return not sale.tried or parse(step.clock.to) - parse(sale.tried) >= watch
+
+
+def is_overdue(state: State, run: Run, order: LedgerOrder) -> bool:
+    """Whether a liquidation's order rests although another attempt may begin: it is cancelled, and what is left goes lower."""
+    if run.kind != LIQUIDATION or order.state is not OrderState.WORKING or state.step is None:
+        return False
+    sale = state.books[order.book].sale
+    return sale is not None and _may_try(state, state.step, sale)
 
 
 def sellable(book: Book, key: str) -> Decimal:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from shared.ledger.caused import is_busy, to_begin
+from shared.ledger.caused import is_busy, is_overdue, to_begin
 from shared.ledger.marks import HASHING_AUTHORS, JOURNAL, unvalued
 from shared.ledger.periods import exchange_time_of
 from shared.ledger.state import PROPOSAL, LedgerOrder, OrderState, Run, State, Step
@@ -139,7 +139,7 @@ def _moved_on(run: Run) -> bool:
 def _run(state: State, step: Step, run: Run) -> Iterator[Owed]:
     """What a run that has not ended still lacks: its next stage, or its orders and its end."""
     if run.verdict is not None:
-        yield from _orders(step, run)
+        yield from _orders(state, step, run)
         return
     author, kind, k = _next_stage(state, run)
     yield Owed(author, kind, run.id, run.book, run.id, k)
@@ -164,11 +164,12 @@ def _next_stage(state: State, run: Run) -> tuple[str, str, int]:
     return next(((author, kind, k) for event, author, kind, k in stages if event is None), ("gate", "Verdict", 1))
 
 
-def _orders(step: Step, run: Run) -> Iterator[Owed]:
+def _orders(state: State, step: Step, run: Run) -> Iterator[Owed]:
     """What the approved orders of a judged run still lack, SELLs first, then the run's own end."""
     waiting = sorted((order for order in run.orders.values() if order.state.is_open), key=sending_order)
     for order in waiting:
-        kind, resting = _next_of_order(step, order)
+        kind, rests = _next_of_order(step, order)
+        resting = rests and not is_overdue(state, run, order)
         yield Owed("executor", kind, order.id, order.book, order.run, 1, resting)
     if not waiting:
         ended = run.settled is not None

@@ -114,9 +114,12 @@ def liquidated(state: State, event: Event) -> State:
 
 
 def sale_ended(state: State, run: Run, order: LedgerOrder, at: str) -> State:
-    """A liquidation's order ended: if it left something unfilled, the next attempt of the exchange day goes lower."""
+    """A liquidation's order ended: if it left something unfilled, the next attempt of the exchange day goes lower.
+
+    What another halt stopped says nothing about the price.
+    """
     book = state.books[order.book]
-    if run.kind != LIQUIDATION or book.sale is None or not order.remaining:
+    if run.kind != LIQUIDATION or book.sale is None or not order.remaining or order.halt is not None:
         return state
     day = exchange_day_of(at)
     before = book.sale.unfilled.get(order.key, Counter()).within(day)
