@@ -1,7 +1,7 @@
 """Looks at the account and the market, and says what it saw: reconciliation before each run and after each gap, observations."""
 
 from services.executor import decisions
-from services.executor.broker import Observation
+from services.executor.broker import BrokerOrder, Observation
 from services.executor.desk import Desk, OutOfStep
 from services.executor.fills import unsettled
 from services.executor.reconcile import Picture, reconcile, sent_orders
@@ -22,7 +22,7 @@ class AccountWatch:
     async def reconcile(self, item: Owed) -> None:
         """Before a run, at a watch or after a pending order's end: book what the log lacks, one order at a time, then compare."""
         picture = await self._picture()
-        if await self._book_unnoticed(picture):
+        if picture.open_orders is not None and picture.executions is not None and await self._book_unnoticed(picture.open_orders):
             return
         state = self._desk.state
         result = reconcile(state, picture)
@@ -34,16 +34,16 @@ class AccountWatch:
             await self._desk.append(decisions.looked_again(state, item.about, result))
 
     async def difference(self) -> ReconciliationFailed | None:
-        """At start and after a gap: what differs, None if nothing does or a run's reconciliation has said so before.
+        """At start and after a gap: what differs, None if nothing does or a reconciliation has said so before.
 
         Executions that are not booked yet count as booked: they are work to do, in its order.
         """
         result = reconcile(self._desk.state, await self._picture())
         return result if isinstance(result, ReconciliationFailed) and not self._desk.state.account.failed else None
 
-    async def _book_unnoticed(self, picture: Picture) -> bool:
+    async def _book_unnoticed(self, open_orders: tuple[BrokerOrder, ...]) -> bool:
         """Book the first order that was filled or ended without our noticing; False if there is none."""
-        open_references = frozenset(order.reference for order in picture.open_orders or ())
+        open_references = frozenset(order.reference for order in open_orders)
         for order in sent_orders(self._desk.state):
             if order.state is OrderState.WORKING and order.id not in open_references:
                 await self._trading.close(order.id)
@@ -85,10 +85,13 @@ class AccountWatch:
         return self._desk.in_step(await self._desk.broker.observe(names))
 
     async def _picture(self) -> Picture:
-        """The whole account; every part has its end marker or the question fails."""
+        """The whole account; a part whose end marker did not come is unknown."""
         broker, desk = self._desk.broker, self._desk
-        account = desk.in_step(await broker.account())
-        positions = desk.in_step(await broker.positions())
-        open_orders = desk.in_step(await broker.orders(open_only=True))
-        await desk.sweep()
-        return Picture(account.name, account.cash, positions, open_orders, desk.executions())
+        account = desk.known(await broker.account())
+        positions = desk.known(await broker.positions())
+        open_orders = desk.known(await broker.orders(open_only=True))
+        executions = desk.executions() if await desk.try_sweep() else None
+        rates = (await self._seen(())).fx
+        if account is None:
+            return Picture(None, None, positions, open_orders, executions, rates)
+        return Picture(account.name, account.cash, positions, open_orders, executions, rates, account.net_liquidation)

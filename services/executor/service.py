@@ -110,13 +110,15 @@ class Executor:
         await self._look()
 
     async def _look(self) -> None:
-        """Reconcile once per connection, saying only what differs."""
+        """Reconcile once per connection, saying only what differs: it blocks buying, and exits stay open."""
         if self._looked_at == self._broker.connection:
             return
         connection = self._broker.connection
         difference = await self._account.difference()
         if difference is not None:
-            await self._fail(difference)
+            self._log.error("log and broker differ", alarm=True, lines=words(difference))
+            if not await self.desk.append(decisions.desk_failed(self.desk.state, difference)):
+                raise OutOfStep("the log went on while the account was looked at")
         self._looked_at = connection
 
     async def _do(self, item: Owed) -> bool:
@@ -152,8 +154,7 @@ class Executor:
         """Say what does not agree, and end."""
         while not await self.desk.append(decisions.desk_failed(self.desk.state, failure)):
             continue
-        lines = "; ".join(f"{line.what}: log {line.expected}, broker {line.found}" for line in failure.differences)
-        raise AccountDiffers(f"log and broker do not agree: {lines}: look at both before anything is traded")
+        raise AccountDiffers(f"log and broker do not agree: {words(failure)}: look at both before anything is traded")
 
     async def _pause(self, error: Exception) -> None:
         """Wait a little longer each time before asking a broker again that does not answer or refuses.
@@ -165,6 +166,11 @@ class Executor:
         with suppress(Unavailable):
             await self._participant.catch_up()
         self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
+
+
+def words(failure: ReconciliationFailed) -> str:
+    """Every difference on one line."""
+    return "; ".join(f"{line.what}: log {line.expected}, broker {line.found}" for line in failure.differences)
 
 
 def in_order(items: tuple[Owed, ...]) -> Iterator[Owed]:

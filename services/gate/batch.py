@@ -115,8 +115,12 @@ class Batch:
         return self.book.holdings.get(key, NOTHING) - self._sold.get(key, NOTHING) + self._bought.get(key, NOTHING)
 
     def sellable(self, key: str) -> Decimal:
-        """Shares that no working SELL stands for yet."""
-        return self.held(key) - self.selling.get(key, NOTHING)
+        """Shares that no working SELL stands for yet; while reconciliation fails at most what the broker is known to have."""
+        own, at_broker = self.held(key) - self.selling.get(key, NOTHING), self.book.at_broker
+        if at_broker is None:
+            return own
+        sold = sum((order.quantity for order in self.account_orders(key) if not order.buys), NOTHING)
+        return min(own, max(NOTHING, at_broker.get(key, NOTHING) - sold))
 
     def position(self, key: str) -> Decimal:
         """Shares in the simulated book and those that its working BUYs may still bring."""

@@ -17,6 +17,7 @@ from shared.protocol.reasons import Rule
 __all__ = ["FULL", "REDUCE_ONLY", "Block", "block_of", "named"]
 
 MAX_NAMED: Final = 5
+DENY: Final = "deny"
 MAX_REASON_CHARS: Final = 200
 
 
@@ -30,7 +31,7 @@ class Block(msgspec.Struct, frozen=True):
 def block_of(policy: Policy, book: BookView, valuation: Valuation) -> Block | None:
     """What blocks the book, with all reasons; None if nothing does. Call it inside exact arithmetic."""
     found = (*_halts(book), _valuation(valuation), _drawdown(policy, book, valuation), _daily_loss(policy, book, valuation))
-    reasons = tuple(why for why in (*found, _reconciliation(book)) if why is not None)
+    reasons = tuple(why for why in (*found, _reconciliation(book), _borrowed(policy, book)) if why is not None)
     if not reasons:
         return None
     full = any(halt.kind == FULL for halt in book.halts)
@@ -90,6 +91,15 @@ def _loss_left(limit: Decimal, whole: Decimal, lost: Decimal) -> Decimal:
 def _reconciliation(book: BookView) -> Reason | None:
     """Ledger and broker disagree, or it is not known whether they agree."""
     return None if book.reconciled else reason(Rule.RECONCILIATION, "the last reconciliation with the broker failed")
+
+
+def _borrowed(policy: Policy, book: BookView) -> Reason | None:
+    """The account owes money that the policy does not let it borrow."""
+    if policy.limits.foreign_currency != DENY or not book.borrowed:
+        return None
+    return reason(
+        Rule.CURRENCY, f"the account's cash is below 0 in {named(book.borrowed)}, and the policy lets nothing be borrowed"
+    )
 
 
 def named(keys: tuple[str, ...]) -> str:

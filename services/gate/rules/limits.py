@@ -70,6 +70,8 @@ def holding(order: Candidate, batch: Batch) -> Reason | None:
     if shares <= free:
         return None
     told = f"SELL {shares} of {amount(order.held)} held, {amount(order.held - free)} of them reserved for other sells"
+    if batch.book.at_broker is not None:
+        told = f"SELL {shares} of {amount(order.held)} held; log and broker differ, {free} are at the broker for it"
     return reason(Rule.HOLDING, told, free, shares, bounds.holding(order, batch))
 
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from services.gate.books import book_view
 from shared.ledger.state import State
-from shared.protocol.events import AccountReconciled, HaltOrdered, ReconciliationFailed
+from shared.protocol.events import AccountBaselined, AccountReconciled, HaltOrdered, ReconciliationFailed
 from shared.protocol.market import Side
 from shared.protocol.money import Exact
 from tests.support.scribe import SLOT, Scribe
@@ -60,6 +60,21 @@ def test_a_failed_reconciliation_is_seen_until_the_next_good_one() -> None:
     scribe.write("executor", AccountReconciled("DU1", {}, {}, ()), BETA, book="beta", run=BETA)
 
     assert view(scribe.state).reconciled
+
+
+def test_while_log_and_broker_differ_what_the_broker_has_for_the_books_is_seen() -> None:
+    scribe = desk()
+    scribe.write("desk", AccountBaselined("DU1", {"AAA:USD": Exact(5)}, {}, "mine"), "b1")
+    assert view(scribe.state).at_broker is None
+
+    failed = ReconciliationFailed("DU1", (), {"USD": Exact(-3)}, {"AAA:USD": Exact(7)})
+    scribe.write("executor", failed, ALPHA, book="alpha", run=ALPHA)
+    found = view(scribe.state)
+    assert (found.at_broker, found.borrowed) == ({"AAA:USD": Exact(2)}, ("USD",))
+
+    scribe.write("executor", ReconciliationFailed("DU1", ()), BETA, book="beta", run=BETA)
+    unknown = view(scribe.state)
+    assert (unknown.at_broker, unknown.borrowed) == (None, ())
 
 
 def test_halts_are_the_desks_and_its_own() -> None:
