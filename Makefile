@@ -7,6 +7,7 @@ SHELL := /bin/sh
 BIN := .venv/bin
 RUN := .venv/.requirements.lock.ok
 DEV := .venv/.requirements-dev.lock.ok
+BENCH := .venv-bench/.requirements-bench.lock.ok
 SUITES := unit property contract integration faults e2e
 TESTS = $(wildcard $(addprefix tests/,$(SUITES)))
 
@@ -51,8 +52,8 @@ format: $(DEV) ## format the code and apply the safe fixes
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/ruff format
 
-bench: $(DEV) ## the benchmarks of bench/, one after another (ARGS=--json: one document each)
-	@set -e; for script in $(sort $(filter-out bench/_%,$(wildcard bench/*.py))); do echo $$script; $(BIN)/python $$script $(ARGS); done
+bench: $(BENCH) ## the benchmarks of bench/, one after another (ARGS=--json: one document each)
+	@set -e; for script in $(sort $(filter-out bench/_%,$(wildcard bench/*.py))); do echo $$script; .venv-bench/bin/python $$script $(ARGS); done
 
 docs: $(DEV) ## write the generated parts of docs/
 	@if [ -f tools/generate_docs.py ]; then $(BIN)/python tools/generate_docs.py; else echo "docs: nothing to generate yet"; fi
@@ -61,10 +62,13 @@ lock: $(DEV) ## write the lock files anew from pyproject.toml (ARGS=--upgrade ta
 	tools/lock.sh $(ARGS)
 
 clean: ## remove .venv, caches and build results; data in .propdesk* stays
-	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find $(wildcard services shared tests tools bench) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.%.ok: % pyproject.toml tools/setup.sh $(if $(STALE),stale)
 	@tools/setup.sh $<
+
+.venv-bench/.%.ok: % pyproject.toml tools/setup.sh
+	@tools/setup.sh $< .venv-bench
 
 stale:

@@ -11,7 +11,9 @@ from services.desk.desk_keys import DeskKeys
 from services.desk.embedded import Work, running_desk, with_log, with_running
 from services.desk.errors import DeskError, RunFailed, UsageError
 from services.desk.layout import Layout
-from services.desk.requests import Cancel, Command, CommandRefused, Rotate, read_command
+from services.desk.operations.base import CommandRefused, Operation
+from services.desk.operations.keys import Rotate
+from services.desk.requests import read_command
 from services.desk.rotation import Rotation
 from services.desk.stack import DESK_NAME
 from services.desk.steps import AUTHOR
@@ -26,11 +28,16 @@ ANSWER_S = 30.0
 ASK_AGAIN = 2
 
 
-def cancel(layout: Layout, order: str, reason: str, request: str | None, *, as_json: bool) -> None:
-    """Append one `CancelOrdered` and say where it stands; raises `DeskError`."""
+def request_id(given: str | None) -> str:
+    """The caller's own request id, or a new one."""
+    return f"cli-{secrets.token_hex(8)}" if given is None else given
+
+
+def operate(layout: Layout, command: Operation, *, as_json: bool) -> None:
+    """Carry out one command and say where its event stands; raises `DeskError`."""
     configure_logs("desk", "warning")
     try:
-        payload = canonical(Cancel("cancel", order, reason, request or f"cli-{secrets.token_hex(8)}"))
+        payload = canonical(command)
         command = read_command(payload)
         done = ask(layout, payload) if running_desk(layout) is not None else with_log(layout, Appending(command))
     except CommandRefused as error:
@@ -38,7 +45,7 @@ def cancel(layout: Layout, order: str, reason: str, request: str | None, *, as_j
     if as_json:
         show_json(msgspec.to_builtins(done))
     else:
-        show(f"{done.event} stands at sequence {done.seq}")
+        show(f"{command.told()} ({done.event} stands at sequence {done.seq})")
 
 
 def ask(layout: Layout, payload: bytes) -> Done:
@@ -69,7 +76,7 @@ def _repeated(layout: Layout, work: Work[bytes]) -> bytes:
 class Appending:
     """Append one command's event as the desk, which does not run."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Operation) -> None:
         """Append this one."""
         self._command = command
 

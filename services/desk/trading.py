@@ -111,6 +111,9 @@ class _Course:
 
     def _show(self, state: DeskState) -> None:
         """The log was folded up to here."""
+        step = state.ledger.step
+        if step is not None and self._job.prepared.plan.scenario.are_agents_dead(step.clock.session):
+            self._supervisor.retire(stack.AGENT)
         if state.ledger.seq != self._cursor:
             self._cursor = state.ledger.seq
             self._supervisor.disk.moved()
@@ -170,7 +173,7 @@ class _Course:
         prepared = self._job.prepared
         currency = prepared.plan.policy.policy.base_currency
         lock = self._supervisor.lock.descriptor
-        spec = stack.simulator_spec(layout, prepared.prices.path, currency, lock, level)
+        spec = stack.simulator_spec(layout, prepared.prices.path, currency, lock, level, prepared.scenario_file)
         answers = stack.simulator_answers(layout, bounds.probe_timeout_s)
         self._supervisor.start(spec, answers, stack.endings_of(stack.SIMULATOR))
         for name in stack.ON_THE_LOG:

@@ -3,15 +3,18 @@
 Everything in memory is a fold of the file from its first line, so that a restart gives the same state from the same bytes.
 """
 
+from collections import Counter
 from typing import Final
 
 import msgspec
 
 from services.simulator.encoding import decode_exact, encode
-from services.simulator.exchange import Exchange, Outcome, apply, opening
+from services.simulator.exchange import Command, Exchange, Outcome, apply, opening
 from services.simulator.journal_file import JournalFile, JournalMismatch
 from services.simulator.orders import Advance, Cancel, Execution, Order, Place, Terms
+from services.simulator.scenario import Query, Script, scenario_hash
 from services.simulator.schedule import sessions_sha256
+from services.simulator.scripted import Scene
 from shared.protocol.instants import Day
 from shared.protocol.money import NumberError
 
@@ -29,10 +32,11 @@ class Opened(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     first_session: Day
     last_session: Day
     sessions_sha256: str
+    scenario_sha256: str | None = None
 
 
 _OPENED: Final = msgspec.json.Decoder(Opened, dec_hook=decode_exact)
-_COMMAND: Final = msgspec.json.Decoder(Advance | Place | Cancel, dec_hook=decode_exact)
+_COMMAND: Final = msgspec.json.Decoder(Advance | Place | Cancel | Script, dec_hook=decode_exact)
 
 
 class Broker:
@@ -45,9 +49,10 @@ class Broker:
         self.orders: dict[int, Order] = {}
         self.executions: list[Execution] = []
         self._by_ref: dict[str, list[int]] = {}
+        self._asked: Counter[tuple[str | None, str]] = Counter()
         self._replay()
 
-    def submit(self, command: Advance | Place | Cancel) -> Outcome:
+    def submit(self, command: Command) -> Outcome:
         """Carry out `command` once its line is on disk; what changes nothing leaves no line.
 
         Raises `NotStored` with nothing changed, `JournalError` when the process must end.
@@ -61,6 +66,15 @@ class Broker:
     def with_ref(self, ref: str) -> list[Order]:
         """All orders that carry `ref`, oldest first; there may be several."""
         return [self.orders[perm_id] for perm_id in self._by_ref.get(ref, ())]
+
+    def withholds(self, query: Query) -> bool:
+        """Whether this answer lacks its end marker. Only counted in memory: it changes nothing of the books."""
+        entries = [entry for entry in Scene(self.exchange, self.state).withheld() if entry.query == query]
+        if not entries:
+            return False
+        place = (self.state.clock, query)
+        self._asked[place] += 1
+        return self._asked[place] <= max(entry.times for entry in entries)
 
     def _replay(self) -> None:
         """Fold all lines, or write the first one."""
@@ -100,7 +114,8 @@ def _opened(exchange: Exchange) -> Opened:
     """The first line for this data and these terms."""
     file = exchange.file
     first, last = file.sessions[0].isoformat(), file.sessions[-1].isoformat()
-    return Opened(MODEL, exchange.terms, file.sha256, len(file.sessions), first, last, sessions_sha256(file))
+    scenario = scenario_hash(exchange.scenario)
+    return Opened(MODEL, exchange.terms, file.sha256, len(file.sessions), first, last, sessions_sha256(file), scenario)
 
 
 def _pairs(ours: msgspec.Struct, stored: msgspec.Struct) -> dict[str, tuple[str, str]]:

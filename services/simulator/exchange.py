@@ -10,22 +10,27 @@ from typing import Final, assert_never
 from msgspec.structs import replace
 
 from services.simulator.exact import EXACT
-from services.simulator.market import prices
 from services.simulator.matching import Fill, at_close, fee, on_arrival
-from services.simulator.orders import Advance, Cancel, Execution, Order, Place, Session, Status, Terms
+from services.simulator.orders import Advance, Cancel, Execution, Order, Place, Session, Status
+from services.simulator.prices import Bar
 from services.simulator.rejection import rejection
+from services.simulator.scenario import Script
+from services.simulator.scripted import Scene
 from services.simulator.state import Exchange, Outcome, State, opening
 from shared.protocol.instants import Instant
 from shared.protocol.market import Side
 from shared.protocol.money import ZERO, Exact
 
-__all__ = ["Exchange", "Outcome", "State", "apply", "opening"]
+__all__ = ["Command", "Exchange", "Outcome", "State", "apply", "opening"]
 
 EXPIRED: Final = "Order Canceled - reason: the DAY order expired at the close"
 CANCELLED: Final = "Order Canceled - reason: cancelled by the client"
 
 
-def apply(exchange: Exchange, state: State, command: Advance | Place | Cancel) -> Outcome:
+Command = Advance | Place | Cancel | Script
+
+
+def apply(exchange: Exchange, state: State, command: Command) -> Outcome:
     """What `command` does; the very same state comes back where it does nothing."""
     with localcontext(EXACT):
         match command:
@@ -35,6 +40,8 @@ def apply(exchange: Exchange, state: State, command: Advance | Place | Cancel) -
                 return _place(exchange, state, command)
             case Cancel():
                 return _cancel(state, command)
+            case Script():
+                return Outcome(_adjusted(exchange, replace(state, scripts=(*state.scripts, command.script))))
             case _:
                 assert_never(command)
 
@@ -48,18 +55,35 @@ def _advance(exchange: Exchange, state: State, command: Advance) -> Outcome:
     outcome = Outcome(state)
     if state.session is not None and state.now is not None and not state.now.closed and command.to >= state.session.closes_at:
         outcome = _close(exchange, state, state.session)
-    return outcome._replace(state=replace(outcome.state, clock=command.to, session=command.session))
+    state = replace(outcome.state, clock=command.to, session=command.session, step=command.step)
+    return outcome._replace(state=_adjusted(exchange, state))
+
+
+def _adjusted(exchange: Exchange, state: State) -> State:
+    """The state after the scripted changes of the account whose moment has come."""
+    for place, entry in Scene(exchange, state).adjustments():
+        if place in state.adjusted:
+            continue
+        cash, positions = dict(state.cash), dict(state.positions)
+        if entry.currency is not None:
+            cash[entry.currency] = Exact(cash.get(entry.currency, ZERO) + entry.amount)
+        if entry.symbol is not None:
+            positions[entry.symbol] = Exact(positions.get(entry.symbol, ZERO) + entry.quantity)
+        held = {symbol: quantity for symbol, quantity in positions.items() if quantity}
+        state = replace(state, cash=cash, positions=held, adjusted=(*state.adjusted, place))
+    return state
 
 
 def _close(exchange: Exchange, state: State, session: Session) -> Outcome:
     """Match every resting order against the session's bar, then let what is left expire."""
     ended: list[Order] = []
     executions: list[Execution] = []
+    scene = Scene(exchange, replace(state, clock=session.closes_at, step="close"))
     working, state = state.working, replace(state, working=())
     for order in working:
-        fill = at_close(order, exchange.file.bar(order.symbol, session.index))
+        fill = _closing_fill(exchange, scene, order, session)
         if fill is not None:
-            state, order, execution = _settle(exchange.terms, state, order, fill, session.closes_at)
+            state, order, execution = _settle(scene.rates(), state, order, fill, session.closes_at)
             executions.append(execution)
         ended.append(_end(order, Status.EXPIRED, EXPIRED) if order.status is Status.WORKING else order)
     return Outcome(state, tuple(ended), tuple(executions))
@@ -72,15 +96,41 @@ def _place(exchange: Exchange, state: State, command: Place) -> Outcome:
     state = replace(state, last_perm_id=order.perm_id)
     if message or state.now is None or state.clock is None:
         return Outcome(state, (order,))
-    quote = prices(exchange.file, order.symbol, state.now)
-    fill = on_arrival(order, exchange.file.bar(order.symbol, state.now.session), quote.bid, quote.ask)
+    scene = Scene(exchange, state)
+    fill = _arriving_fill(exchange, scene, order, state.now.session)
     executions: tuple[Execution, ...] = ()
     if fill is not None:
-        state, order, execution = _settle(exchange.terms, state, order, fill, state.clock)
+        state, order, execution = _settle(scene.rates(), state, order, fill, state.clock)
         executions = (execution,)
     if order.status is Status.WORKING:
         state = replace(state, working=(*state.working, order))
     return Outcome(state, (order,), executions)
+
+
+def _arriving_fill(exchange: Exchange, scene: Scene, order: Order, index: int) -> Fill | None:
+    """The fill of an order on arrival: at the far side of the quote, within the bar unless the quote is scripted."""
+    quote, bar = scene.quoted(order.symbol), exchange.file.bar(order.symbol, index)
+    found = on_arrival(order, bar, quote.bid, quote.ask, scripted=quote.scripted)
+    return _as_scripted(scene, order, found)
+
+
+def _closing_fill(exchange: Exchange, scene: Scene, order: Order, session: Session) -> Fill | None:
+    """The fill of a resting order at the close: against the bar, or where the close is scripted against that alone."""
+    quote, bar = scene.quoted(order.symbol), exchange.file.bar(order.symbol, session.index)
+    if quote.scripted:
+        bar = None if quote.last is None else Bar(None, None, None, quote.last, bar.volume if bar else None)
+    return _as_scripted(scene, order, at_close(order, bar))
+
+
+def _as_scripted(scene: Scene, order: Order, fill: Fill | None) -> Fill | None:
+    """What is left of a fill by halts, closed exchanges and what is scripted for the order."""
+    if fill is None or not scene.trades(order.symbol):
+        return None
+    entry = scene.order(order)
+    if entry is None or entry.then != "rest":
+        return fill
+    most = min(fill.quantity, entry.shares - order.filled)
+    return fill._replace(quantity=Exact(most)) if most > 0 else None
 
 
 def _cancel(state: State, command: Cancel) -> Outcome:
@@ -116,7 +166,7 @@ def _end(order: Order, status: Status, message: str) -> Order:
     return replace(order, status=status, message=message)
 
 
-def _settle(terms: Terms, state: State, order: Order, fill: Fill, at: Instant) -> tuple[State, Order, Execution]:
+def _settle(rates: dict[str, Exact], state: State, order: Order, fill: Fill, at: Instant) -> tuple[State, Order, Execution]:
     """Book one execution: cash, position, order."""
     charge = fee(fill.quantity, fill.price)
     shares = fill.quantity if order.side is Side.BUY else -fill.quantity
@@ -129,11 +179,11 @@ def _settle(terms: Terms, state: State, order: Order, fill: Fill, at: Instant) -
     state = replace(state, cash={**state.cash, order.currency: Exact(cash)}, positions=positions, last_execution=number)
     filled, remaining = Exact(order.filled + fill.quantity), Exact(order.remaining - fill.quantity)
     status = order.status if remaining else Status.FILLED
-    execution = _execution(terms, order, fill, charge, number, at)
+    execution = _execution(rates[order.currency], order, fill, charge, number, at)
     return state, replace(order, filled=filled, remaining=remaining, status=status), execution
 
 
-def _execution(terms: Terms, order: Order, fill: Fill, charge: Exact, number: int, at: Instant) -> Execution:
+def _execution(rate: Exact, order: Order, fill: Fill, charge: Exact, number: int, at: Instant) -> Execution:
     """Execution number `number`; its id ends in the revision, as a broker's does."""
     return Execution(
         execution=f"{number:08d}.01.01",
@@ -147,6 +197,6 @@ def _execution(terms: Terms, order: Order, fill: Fill, charge: Exact, number: in
         price=fill.price,
         fee=charge,
         fee_currency=order.currency,
-        fx=terms.rates()[order.currency],
+        fx=rate,
         at=at,
     )

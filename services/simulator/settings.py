@@ -56,6 +56,7 @@ class Settings(BaseSettings):
 
     dir: Path
     data: Path = DATA
+    scenario: Path | None = None
     port: Annotated[int, Field(ge=0, le=MAX_PORT)] = 0
     base_currency: Currency = "USD"
     currency: Currency = "USD"

@@ -12,6 +12,7 @@ from shared.ledger.owed import Owed
 from shared.protocol.events import (
     BookValued,
     HaltOrdered,
+    HaltTripped,
     RunCleared,
     RunEnded,
     RunStarted,
@@ -97,8 +98,10 @@ def test_a_run_in_order_is_cleared_with_its_value() -> None:
 def test_an_unknown_value_a_failed_reconciliation_and_a_reduce_only_halt_block_buys() -> None:
     walk = holding(Walk()).seen({"BBB": "50"}, failed=True)
     walk.write("executor", HaltOrdered("alpha", "reduce_only", False, "careful"), "h1", book="alpha")
+    walk.take()
+    assert isinstance(walk.take().expect(HaltTripped), HaltTripped)
 
-    assert cleared(walk) == RunCleared(None, (Rule.HALT, Rule.VALUATION, Rule.RECONCILIATION))
+    assert walk.decided().data == RunCleared(None, (Rule.HALT, Rule.HALT, Rule.VALUATION, Rule.RECONCILIATION))
 
 
 def test_a_drawdown_blocks_buys() -> None:
