@@ -93,7 +93,16 @@ def status(headers: bytes) -> bytes:
 
 def header(headers: bytes, name: bytes) -> bytes:
     """The value of a header in a raw block, empty if it is not there; `name` as its writer spelt it."""
-    start = headers.find(b"\r\n" + name + b":")
+    return _value(headers, headers.find(b"\r\n" + name + b":"), name)
+
+
+def added_header(headers: bytes, name: bytes) -> bytes:
+    """The value of a header that the server adds behind those with which a message was stored, which may have the same name."""
+    return _value(headers, headers.rfind(b"\r\n" + name + b":"), name)
+
+
+def _value(headers: bytes, start: int, name: bytes) -> bytes:
+    """The value of the header whose line begins behind `start`."""
     if start < 0:
         return b""
     start += len(name) + 3

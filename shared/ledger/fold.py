@@ -7,9 +7,9 @@ import msgspec
 from msgspec.structs import replace
 
 from shared.ledger import books, marks
-from shared.ledger.periods import exchange_day_of, month_of
+from shared.ledger.periods import exchange_day_of, exchange_time_of, month_of
 from shared.ledger.state import Account, Book, Halt, LedgerOrder, OrderState, Run, State, Step
-from shared.protocol.envelope import Event, sha256_hex
+from shared.protocol.envelope import EnvelopeError, Event, sha256_hex
 from shared.protocol.events import (
     AccountReconciled,
     BookOpened,
@@ -32,13 +32,18 @@ from shared.protocol.events import (
     RunStarted,
     Verdict,
 )
-from shared.protocol.ids import DESK_BOOK, run_of
+from shared.protocol.ids import DESK_BOOK, run_id, run_of
 from shared.protocol.market import Side
 from shared.protocol.money import Exact, wide_context
 
+MAX_RUN_CHARS: Final = 80
+
 
 def apply(state: State, event: Event) -> State:
-    """The state after `event`, which must be the next of the log; dry events change nothing but `seq`."""
+    """The state after `event`, which must be the next of the log; dry events change nothing but `seq`.
+
+    Raises `EnvelopeError` for one that is no fact: data that do not fit their type, a run that nobody may start now.
+    """
     handler = _HANDLERS.get(event.type)
     after = state if handler is None or event.envelope.mode == "dry" else handler(state, event)
     return marks.marked(state, replace(after, seq=event.seq), event)
@@ -92,6 +97,9 @@ def _run_started(state: State, event: Event) -> State:
     data = event.expect(RunStarted)
     if event.run is None or state.step is None:
         return state
+    clock = state.step.clock
+    if event.run in state.step.started or event.run != run_id(clock.session, exchange_time_of(clock.to), event.book):
+        raise EnvelopeError(f"the run {event.run[:MAX_RUN_CHARS]!r} is not that of this step, or was started before")
     run = Run(event.run, event.book, data.source, data.slot, data.session, data.names, event)
     step = replace(state.step, started=(*state.step.started, run.id))
     state = replace(state, runs={**state.runs, run.id: run}, step=step)
