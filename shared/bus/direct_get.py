@@ -7,7 +7,7 @@ import msgspec
 from nats import errors
 
 from shared.bus.js_api import API_TIMEOUT_S, message_id
-from shared.bus.lean_client import added_header, header, status
+from shared.bus.lean_client import header, status
 from shared.bus.link import Link
 from shared.bus.ports import LogBroken, NoResponder, Stored, Unavailable
 from shared.protocol.ids import STREAM
@@ -114,5 +114,5 @@ class DirectGet:
 
 def _stored(payload: bytes, headers: bytes) -> Stored:
     """What the server says of the message counts, not what its author wrote under the same names."""
-    subject = added_header(headers, _SUBJECT).decode("utf-8", "replace")
-    return Stored(int(added_header(headers, _SEQUENCE)), subject, message_id(headers), payload)
+    subject = header(headers, _SUBJECT, last=True).decode("utf-8", "replace")
+    return Stored(int(header(headers, _SEQUENCE, last=True)), subject, message_id(headers), payload)

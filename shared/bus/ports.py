@@ -47,8 +47,8 @@ class Stopping(BusError):
     """This process is ending and appends nothing more."""
 
 
-class Stored(msgspec.Struct, frozen=True):
-    """One message of the log as it is stored."""
+class Stored(msgspec.Struct, frozen=True, gc=False):
+    """One message of the log as it is stored. (`gc`: it can be in no cycle, and thousands are held at once.)"""
 
     seq: int
     subject: str

@@ -90,15 +90,15 @@ def clean_text(text: str, limit: int) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", kept)[:limit])
 
 
-class By(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class By(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """Which process wrote the event."""
 
     service: str
     instance: str
 
 
-class Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything around an event's `data`, which stays raw until it is asked for.
+class Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """Everything around an event's `data`, which stays raw until it is asked for. (`gc`: it can be in no cycle.)
 
     `n` counts the writer's events from 1, `prev` is the SHA-256 of the payload before this one of the same writer, `as_of` the
     sequence that was folded when it was decided.

@@ -7,7 +7,7 @@ from shared.bus.ports import Append, LogBroken
 from shared.protocol.envelope import Draft, sha256_hex
 from shared.protocol.events import RunEnded
 from shared.protocol.reasons import RunStatus
-from tests.contract.bus.people import AT, Ids, Join, done, ended, hashed, sealed
+from tests.contract.bus.people import AT, Ids, Join, deposit, done, ended, hashed, sealed
 
 DEEP = b'{"data":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 FOREIGN = Draft("agent", "alpha", "20221003T1030-beta-1", AT, 0, RunEnded(RunStatus.OK, ""), run="20221003T1030-beta-1")
@@ -73,6 +73,17 @@ async def test_an_event_of_ones_own_that_nobody_counted_does_not_keep_one_from_w
     await put(executor, b"{}", "gate:StateHashed:s1", 0, "ev.gate.>")
     await gate.catch_up()
     assert (await done(gate, hashed(1))).seq == 2
+
+
+async def test_a_dropped_message_at_the_end_of_the_log_keeps_nobody_from_a_fact_that_depends_on_state(started: Join) -> None:
+    desk, gate = await started("desk"), await started("gate")
+    decided_on = (await done(gate, hashed(1))).seq
+    await put(gate, b"{}", "hostile", 0)
+    await desk.catch_up()
+    event = await done(desk, deposit("alpha", as_of=decided_on))
+    assert (event.seq, event.envelope.as_of) == (3, 2)
+    await done(gate, hashed(2, as_of=3))
+    assert await desk.append(deposit("beta", as_of=3)) is None
 
 
 async def test_a_log_from_which_a_sources_event_was_taken_is_noticed_by_what_was_decided_behind_it(started: Join) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from shared.bus.keys import KeyFolder
 from shared.bus.rights import inbox_of
-from shared.protocol.envelope import Draft, seal
+from shared.protocol.envelope import Draft, seal, sha256_hex
 from shared.protocol.events import ProposalMade, RunEnded, RunStarted
 from shared.protocol.reasons import RunStatus, StopReason
 from tests.support.desks import Message, Watcher, facts, finish, read_log, running
@@ -17,13 +17,17 @@ from tests.support.simulators import broker_account
 BOOK: Final = "rule_breaker"
 IDS: Final = 400
 """So many ids of later events of others are used before their authors need them, well within the server's window of 120 s."""
+TIMES: Final = 100
+PAUSE_S: Final = 0.02
+"""Now and then, so that some of it stands at the end of the log while the desk is about to go on."""
 THIEF: Final = "9-thief"
 
 
 def signed(folder: Path, at: str, last: Message | None) -> list[bytes]:
-    """Right signatures, wrong places: another number, another link, a run of another book, and too much nesting."""
+    """Right signatures: in a wrong place of the chain, about another book's run or one that is over; and too much nesting."""
     key = KeyFolder(folder / "keys").read(f"agent/{BOOK}")
     n = last.event["n"] if last else 0
+    old, link = (last.event["run"], sha256_hex(last.payload)) if last else (None, None)
     run, foreign = f"{at[:10].replace('-', '')}T1030-{BOOK}-2", f"{at[:10].replace('-', '')}T1030-equal_weight-1"
     started = RunStarted("stolen", at, at[:10], ())
     places: list[tuple[Any, str, int, str | None]] = [
@@ -31,6 +35,7 @@ def signed(folder: Path, at: str, last: Message | None) -> list[bytes]:
         (started, run, n + 1, "0" * 64),
         (started, foreign, n + 2, "0" * 64),
         (ProposalMade("stolen", (), "", StopReason.SUBMITTED), run, 1, None),
+        (started, str(old), n + 1, link),
     ]
     made = [
         seal(Draft("agent", BOOK, run, at, 0, data, run), desk="desk", instance=THIEF, n=n, prev=prev, sign=key.sign)
@@ -49,7 +54,9 @@ async def attack(folder: Path, url: str, ids: list[str], payloads: list[bytes]) 
     for payload in payloads:
         kind = next((kind for kind in ("RunStarted", "RunEnded") if kind.encode() in payload), "ProposalMade")
         await client.publish(f"ev.agent.{BOOK}.{kind}", payload, headers=spoofed)
-    await client.request(f"ev.agent.{BOOK}.ProposalMade", b"last", timeout=30)
+    for _ in range(TIMES):
+        await client.request(f"ev.agent.{BOOK}.ProposalMade", b"last", timeout=30)
+        await asyncio.sleep(PAUSE_S)
     await client.close()
 
 

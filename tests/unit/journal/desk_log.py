@@ -8,6 +8,7 @@ from shared.bus.keyring import Signer
 from shared.bus.ports import Append, Log, Stored
 from shared.ledger.fold import apply
 from shared.ledger.hashing import state_hash
+from shared.ledger.periods import exchange_time_of
 from shared.ledger.state import State
 from shared.protocol.envelope import Draft, Event, read_event, seal, sha256_hex
 from shared.protocol.events import (
@@ -36,7 +37,7 @@ from shared.protocol.events import (
     StateHashed,
     Verdict,
 )
-from shared.protocol.ids import DESK_BOOK, prefix
+from shared.protocol.ids import DESK_BOOK, prefix, run_id
 from shared.protocol.market import ExchangeSession, Instrument, ProposedOrder, Quote, QuoteKind, Side
 from shared.protocol.money import Exact, Money
 from shared.protocol.policy import Policy
@@ -140,7 +141,7 @@ class DeskLog:
 
     def run(self, index: int, book: str, at: str, orders: int) -> None:
         """One run from its start to its end."""
-        run = f"{day(index).replace('-', '')}T1030-{book}-1"
+        run = run_id(day(index), exchange_time_of(at), book)
         self.write("agent", book, run, at, RunStarted("scripted", at, day(index), tuple(f"{n}:USD" for n in NAMES)), run=run)
         reconciled = AccountReconciled("DU1234567", {"USD": Exact(1_000_000)}, {}, ())
         self.write("executor", book, run, at, reconciled, run=run)
