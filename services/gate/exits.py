@@ -1,6 +1,6 @@
 """Liquidation: one SELL per holding, limited a little below the reference price so that it fills. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from decimal import ROUND_FLOOR, Decimal
 from typing import Final
 
@@ -12,7 +12,7 @@ from services.gate.books import BookView
 from services.gate.candidate import Candidate
 from services.gate.market import Market
 from services.gate.numbers import HUNDRED, NOTHING, ONE, amount, exact_arithmetic
-from services.gate.rules import EVIDENCE, FIRST
+from services.gate.rules import EVIDENCE, FIRST, RuleCheck
 from services.gate.rules.account import crossed_buy
 from services.gate.rules.limits import holding
 from services.gate.rules.reasons import reason
@@ -123,16 +123,22 @@ def _proposed(batch: Batch, exit_: Exit, ticks: Mapping[str, Decimal]) -> Propos
     return ProposedOrder(symbol, currency, Side.SELL.value, str(exit_.shares), limit, WHY)
 
 
-def _against(order: Candidate, batch: Batch, exit_: Exit) -> Iterator[Reason]:
-    """What stands against a SELL. Without a price it has no limit for that reason alone; without shares no quantity."""
-    has_none = exit_.shares < 1
-    if has_none:
-        yield _not_at_broker(exit_)
-    for rule in (*FIRST, *EVIDENCE, holding):
-        found = rule(order, batch)
-        said = found is None or (has_none and found.rule is Rule.QUANTITY)
-        if found is not None and not said and not (found.rule is Rule.LIMIT_PRICE and order.price is None):
-            yield found
+def _against(order: Candidate, batch: Batch, exit_: Exit) -> list[Reason]:
+    """What stands against a SELL: the broker's position, else identity and form, else evidence and `holding`.
+
+    Without a price the order has no limit, and so no fee, for that reason alone.
+    """
+    if exit_.shares < 1:
+        return [_not_at_broker(exit_)]
+    unpriced = order.price is None
+    found = _failing(order, batch, FIRST, {Rule.LIMIT_PRICE} if unpriced else set())
+    fee_known = unpriced and order.schedule is not None
+    return found or _failing(order, batch, (*EVIDENCE, holding), {Rule.COMMISSION} if fee_known else set())
+
+
+def _failing(order: Candidate, batch: Batch, rules: Iterable[RuleCheck], but: Container[Rule]) -> list[Reason]:
+    """The reasons that rules give, but for some of them."""
+    return [found for rule in rules if (found := rule(order, batch)) is not None and found.rule not in but]
 
 
 def _not_at_broker(exit_: Exit) -> Reason:

@@ -41,11 +41,20 @@ class Scribe:
         self._last: dict[str, tuple[int, str]] = {}
 
     def write(
-        self, author: str, data: Data, about: str, *, book: str = DESK_BOOK, run: str | None = None, k: int = 1, mode: str = "sim"
+        self,
+        author: str,
+        data: Data,
+        about: str,
+        *,
+        book: str = DESK_BOOK,
+        run: str | None = None,
+        k: int = 1,
+        mode: str = "sim",
+        cause: str | None = None,
     ) -> Event:
         """Append one event at desk time and fold it."""
         at = data.to if isinstance(data, ClockAdvanced) else self.state.now or OPEN
-        draft = Draft(author, book, about, at, self.state.seq, data, run, None, k, mode)  # type: ignore[arg-type]
+        draft = Draft(author, book, about, at, self.state.seq, data, run, cause, k, mode)  # type: ignore[arg-type]
         fence = prefix(author, book if author == "agent" else None)
         n, prev = self._last.get(fence, (0, None))
         payload = seal(draft, desk="test", instance="1-test", n=n + 1, prev=prev)
