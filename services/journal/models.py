@@ -79,6 +79,23 @@ class Deposits(ReadModel, table=True):
     reason: str
 
 
+class Halts(ReadModel, table=True):
+    """See `rows.HaltRow`."""
+
+    __tablename__ = "halts"
+
+    seq: int = Field(primary_key=True)
+    scope: str
+    at: str = Field(sa_type=InstantColumn)
+    author: str
+    action: str
+    kind: str | None
+    cause: str | None
+    liquidate: bool
+    reason: str
+    drawdown_pct: Exact | None = Field(sa_type=ExactColumn)
+
+
 class Runs(ReadModel, table=True):
     """See `rows.RunRow`."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from services.journal import projected_orders, projected_runs, projected_verdicts
+from services.journal import projected_halts, projected_orders, projected_runs, projected_verdicts
 from services.journal.changes import Change
 from services.journal.rows import BookRow, DepositRow, EventRow
 from shared.protocol.envelope import Event
@@ -40,6 +40,11 @@ Projection = Callable[[Event], list[Change]]
 _PROJECTIONS: Final[dict[str, Projection]] = {
     "BookOpened": _book_opened,
     "CashDeposited": _cash_deposited,
+    "HaltOrdered": projected_halts.halt_ordered,
+    "HaltTripped": projected_halts.halt_tripped,
+    "HaltReset": projected_halts.halt_reset,
+    "FlattenOrdered": projected_halts.flatten_ordered,
+    "MarketObserved": projected_halts.run_caused,
     "RunStarted": projected_runs.run_started,
     "RunCleared": projected_runs.run_cleared,
     "RunStopped": projected_runs.run_stopped,

@@ -81,9 +81,8 @@ class DepositRow(Row, frozen=True):
 
 
 class RunRow(Row, frozen=True):
-    """A run. `status` and `ended_at` are None until it ended; the counts, of approved orders by their end, until it settled.
-
-    `value` is what it was cleared with, `buys_blocked` a JSON list of the rules that block buying.
+    """A run. `status` (its kind if the desk caused it) and `ended_at` are None until it ended; the counts, of approved orders by
+    their end, until it settled. `value` is what it was cleared with, `buys_blocked` a JSON list of the rules that block buying.
     """
 
     table: ClassVar[str] = "runs"
@@ -106,6 +105,25 @@ class RunRow(Row, frozen=True):
     status: str | None = None
     message: str | None = None
     ended_at: str | None = None
+
+
+class HaltRow(Row, frozen=True):
+    """A halt, its end or an order to sell: `action` is ordered, tripped, reset or flatten; `scope` a book or `_desk`.
+
+    `kind` is full or reduce_only, `cause` ordered, kill_switch or evaluator_failed; None where the action has none.
+    """
+
+    table: ClassVar[str] = "halts"
+    seq: int
+    scope: str
+    at: str
+    author: str
+    action: str
+    kind: str | None
+    cause: str | None
+    liquidate: bool
+    reason: str
+    drawdown_pct: Exact | None
 
 
 class ProposalRow(Row, frozen=True):
@@ -263,6 +281,7 @@ ROW_TYPES: Final[tuple[type[Row], ...]] = (
     DroppedRow,
     BookRow,
     DepositRow,
+    HaltRow,
     RunRow,
     ProposalRow,
     VerdictRow,
