@@ -2,6 +2,7 @@
 
 import json
 import secrets
+from collections.abc import Callable
 
 import msgspec
 
@@ -17,12 +18,13 @@ from services.desk.requests import read_command
 from services.desk.rotation import Rotation
 from services.desk.stack import DESK_NAME
 from services.desk.steps import AUTHOR
-from services.desk.tally import DeskState, apply
+from services.desk.tally import DeskState
 from shared.bus.jetstream import Connection
 from shared.bus.keyring import Signer
 from shared.bus.logs import configure_logs
 from shared.bus.participant import Participant, instance_name
-from shared.protocol.envelope import canonical
+from shared.bus.prefixes import OnDrop
+from shared.protocol.envelope import Event, canonical
 
 ANSWER_S = 30.0
 ASK_AGAIN = 2
@@ -39,7 +41,7 @@ def operate(layout: Layout, command: Operation, *, as_json: bool) -> None:
     try:
         payload = canonical(command)
         command = read_command(payload)
-        done = ask(layout, payload) if running_desk(layout) is not None else with_log(layout, Appending(command))
+        done = ask(layout, payload) if running_desk(layout) is not None else with_log(layout, Appending(layout, command))
     except CommandRefused as error:
         raise UsageError(str(error)) from error
     if as_json:
@@ -74,26 +76,33 @@ def _repeated(layout: Layout, work: Work[bytes]) -> bytes:
 
 
 class Appending:
-    """Append one command's event as the desk, which does not run."""
+    """Append one command's event as the desk, which does not run, and bring the read models to the log's end."""
 
-    def __init__(self, command: Operation) -> None:
+    def __init__(self, layout: Layout, command: Operation) -> None:
         """Append this one."""
-        self._command = command
+        self._layout, self._command = layout, command
 
     async def __call__(self, connection: Connection, keys: DeskKeys) -> Done:
         """Fold the whole log, then append."""
+        from services.desk.read_models import Follow
+
         signer = keys.root_signer() if isinstance(self._command, Rotate) else keys.signer()
-        participant = participant_of(connection, keys, signer)
+        follow = Follow(self._layout)
+        participant = participant_of(connection, keys, signer, follow.apply, follow.dropped)
         try:
+            await follow.begin(connection.log)
             await participant.start()
             rotation = Rotation(keys, signer, spread=nothing)
             await rotation.settle(participant.state.ledger)
             return await carry_out(participant, self._command, rotation)
         finally:
             await participant.close()
+            follow.end()
 
 
-def participant_of(connection: Connection, keys: DeskKeys, signer: Signer) -> Participant[DeskState]:
+def participant_of(
+    connection: Connection, keys: DeskKeys, signer: Signer, fold: Callable[[DeskState, Event], DeskState], on_drop: OnDrop
+) -> Participant[DeskState]:
     """The desk's part in a log; it is not started yet."""
     return Participant(
         connection.log,
@@ -102,9 +111,10 @@ def participant_of(connection: Connection, keys: DeskKeys, signer: Signer) -> Pa
         instance=instance_name(),
         desk=DESK_NAME,
         state=DeskState(),
-        apply=apply,
+        apply=fold,
         keyring=keys.identity().keyring(),
         signer=signer,
+        on_drop=on_drop,
     )
 
 

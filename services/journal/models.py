@@ -79,21 +79,53 @@ class Deposits(ReadModel, table=True):
     reason: str
 
 
-class Halts(ReadModel, table=True):
-    """See `rows.HaltRow`."""
+class Policies(ReadModel, table=True):
+    """See `rows.PolicyRow`."""
 
-    __tablename__ = "halts"
+    __tablename__ = "policies"
 
     seq: int = Field(primary_key=True)
-    scope: str
     at: str = Field(sa_type=InstantColumn)
-    author: str
-    action: str
-    kind: str | None
-    cause: str | None
-    liquidate: bool
+    policy_hash: str
     reason: str
-    drawdown_pct: Exact | None = Field(sa_type=ExactColumn)
+    document: str
+
+
+class Operations(ReadModel, table=True):
+    """See `rows.OperationRow`."""
+
+    __tablename__ = "operations"
+
+    seq: int = Field(primary_key=True)
+    type: str
+    author: str
+    book: str = Field(index=True)
+    at: str = Field(sa_type=InstantColumn)
+    reason: str
+    data: str
+
+
+class Reconciliations(ReadModel, table=True):
+    """See `rows.ReconciliationRow`."""
+
+    __tablename__ = "reconciliations"
+
+    seq: int = Field(primary_key=True)
+    run: str | None
+    at: str = Field(sa_type=InstantColumn)
+    failed: bool
+    differences: str
+    details: str
+
+
+class Desk(ReadModel, table=True):
+    """One row: how the desk stands at sequence `seq`, see `summary.DeskSummary`."""
+
+    __tablename__ = "desk"
+
+    id: int = Field(primary_key=True)
+    seq: int
+    document: str
 
 
 class Runs(ReadModel, table=True):

@@ -3,7 +3,7 @@
 from msgspec import UNSET
 
 from services.journal.changes import Change, RunChange
-from services.journal.projected_halts import caused_ended
+from services.journal.projected_caused import caused_ended
 from services.journal.rows import ProposalRow, RunRow, RunStage, ValuationRow
 from shared.protocol.envelope import Event, canonical
 from shared.protocol.events import (

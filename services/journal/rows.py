@@ -70,7 +70,7 @@ class BookRow(Row, frozen=True):
 
 
 class DepositRow(Row, frozen=True):
-    """One deposit in base currency."""
+    """One deposit in base currency, or with a negative amount a withdrawal or what was left in a book at its end."""
 
     table: ClassVar[str] = "deposits"
     seq: int
@@ -78,6 +78,42 @@ class DepositRow(Row, frozen=True):
     at: str
     amount: Exact
     reason: str
+
+
+class PolicyRow(Row, frozen=True):
+    """A policy since it was adopted; `document` is `PolicyAdopted` as canonical JSON."""
+
+    table: ClassVar[str] = "policies"
+    seq: int
+    at: str
+    policy_hash: str
+    reason: str
+    document: str
+
+
+class OperationRow(Row, frozen=True):
+    """One thing that an operator (or an alarm) ordered: `type` is the event's, `data` what it says as canonical JSON."""
+
+    table: ClassVar[str] = "operations"
+    seq: int
+    type: str
+    author: str
+    book: str
+    at: str
+    reason: str
+    data: str
+
+
+class ReconciliationRow(Row, frozen=True):
+    """One look at the account. `differences` are all lines as JSON, empty if it agrees; `details` is the event as JSON."""
+
+    table: ClassVar[str] = "reconciliations"
+    seq: int
+    run: str | None
+    at: str
+    failed: bool
+    differences: str
+    details: str
 
 
 class RunRow(Row, frozen=True):
@@ -105,25 +141,6 @@ class RunRow(Row, frozen=True):
     status: str | None = None
     message: str | None = None
     ended_at: str | None = None
-
-
-class HaltRow(Row, frozen=True):
-    """A halt, its end or an order to sell: `action` is ordered, tripped, reset or flatten; `scope` a book or `_desk`.
-
-    `kind` is full or reduce_only, `cause` ordered, kill_switch or evaluator_failed; None where the action has none.
-    """
-
-    table: ClassVar[str] = "halts"
-    seq: int
-    scope: str
-    at: str
-    author: str
-    action: str
-    kind: str | None
-    cause: str | None
-    liquidate: bool
-    reason: str
-    drawdown_pct: Exact | None
 
 
 class ProposalRow(Row, frozen=True):
@@ -281,7 +298,9 @@ ROW_TYPES: Final[tuple[type[Row], ...]] = (
     DroppedRow,
     BookRow,
     DepositRow,
-    HaltRow,
+    PolicyRow,
+    OperationRow,
+    ReconciliationRow,
     RunRow,
     ProposalRow,
     VerdictRow,

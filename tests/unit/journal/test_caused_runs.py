@@ -1,13 +1,13 @@
-"""Halts and runs that the desk causes, as rows and as stories."""
+"""Runs that the desk causes, as rows and as stories."""
 
 from services.journal.changes import Change, RunChange
 from services.journal.gathering import Gatherer
 from services.journal.projection import changes
-from services.journal.rows import HaltRow, RunRow
+from services.journal.rows import RunRow
 from services.journal.story import outcome, story
 from services.journal.subject import read_subject
 from shared.protocol.envelope import Event
-from shared.protocol.events import ApprovalGiven, FlattenOrdered, HaltReset, MarketObserved
+from shared.protocol.events import ApprovalGiven, MarketObserved
 from tests.unit.ledger.protected import SELL, Protected
 
 K1 = "20221003T1030-eq-k1"
@@ -16,22 +16,6 @@ K1 = "20221003T1030-eq-k1"
 def written(event: Event) -> Change:
     (row,) = changes(event)
     return row
-
-
-def test_each_halt_its_end_and_each_order_to_sell_is_a_row() -> None:
-    scribe = Protected()
-    ordered = written(scribe.ordered("full", liquidate=True))
-    tripped = written(scribe.tripped())
-    reset = written(scribe.write("desk", HaltReset("eq", "over"), "r2", book="eq"))
-    flatten = written(scribe.write("desk", FlattenOrdered("_desk", None, "enough"), "r3"))
-
-    rows = [row for row in (ordered, tripped, reset, flatten) if isinstance(row, HaltRow)]
-    assert [(row.scope, row.author, row.action, row.kind, row.cause, row.liquidate, row.reason) for row in rows] == [
-        ("eq", "desk", "ordered", "full", "ordered", True, "drill"),
-        ("eq", "gate", "tripped", "full", "kill_switch", True, "it fell"),
-        ("eq", "desk", "reset", None, None, False, "over"),
-        ("_desk", "desk", "flatten", None, None, True, "enough"),
-    ]
 
 
 def test_a_caused_run_has_a_row_from_its_observation_on_and_ends_when_it_is_settled() -> None:
