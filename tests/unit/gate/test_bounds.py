@@ -62,7 +62,7 @@ def test_cash_is_solved_on_each_piece_of_a_foreign_commission(cash: str, expecte
 
 def test_what_an_order_lacks_gives_no_bound() -> None:
     on = book("1000", holdings={"BBB:USD": "1"})
-    limits = {"max_order_notional": Exact(100), "max_gross_pct": Exact(50), "min_cash_pct": Exact(1)}
+    limits: dict[str, Any] = {"max_order_notional": Exact(100), "max_gross_pct": Exact(50), "min_cash_pct": Exact(1)}
     every = (bounds.cash, bounds.cash_reserve, bounds.position, bounds.order_notional, bounds.gross_exposure)
 
     assert all(bound(rule, on=on, **limits) is not None for rule in every)
