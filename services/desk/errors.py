@@ -24,6 +24,18 @@ class RunFailed(DeskError):
         self.details = details
 
 
+class RunNotReady(RunFailed):
+    """Runs could not be made because account data, rates or prices were missing."""
+
+    exit_code = 2
+
+
+class RunNotReconciled(RunFailed):
+    """Runs for which ledger and broker differed."""
+
+    exit_code = 3
+
+
 class LogLost(RunFailed):
     """The log is not what was seen of it; nothing was appended or sent since, and starting again does not help."""
 

@@ -74,8 +74,9 @@ class AccountWatch:
         seen = await self._seen(decisions.caused_names(state, item))
         found = None
         if decisions.kind_of(item) == LIQUIDATION:
-            positions = self._desk.in_step(await self._desk.broker.positions())
-            found = {key: positions.get(key, ZERO) for key in sorted(state.books[item.book].holdings)}
+            positions = self._desk.known(await self._desk.broker.positions())
+            held = sorted(state.books[item.book].holdings)
+            found = None if positions is None else {key: positions.get(key, ZERO) for key in held}
         if self._desk.state is not state:
             raise OutOfStep(f"the log went on while {item.about} was looked into")
         await self._desk.append(decisions.caused_observed(state, item, seen, found))

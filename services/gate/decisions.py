@@ -160,11 +160,13 @@ def _used_up(policy: Policy, book: Book, at: str) -> RunStopped | None:
 
 
 def _unpriced(run: Run, book: Book, market: Market) -> RunStopped | None:
-    """Not one of the names asked for or held has a price and a rate."""
+    """Not one of the names asked for or held has a price and a rate; where only rates are missing the broker is not ready."""
     names = tuple(sorted({*run.names, *book.holdings}))
     if not names or any(_has_price(market, key) for key in names):
         return None
-    return RunStopped(RunStatus.MARKET_DATA_UNAVAILABLE, f"no price or no rate for any of {named(names)}")
+    if any(market.price(key) is not None for key in names):
+        return RunStopped(RunStatus.BROKER_NOT_READY, f"no rate for any of {named(names)}")
+    return RunStopped(RunStatus.MARKET_DATA_UNAVAILABLE, f"no price for any of {named(names)}")
 
 
 def _has_price(market: Market, key: str) -> bool:

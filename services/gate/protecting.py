@@ -89,7 +89,7 @@ def _liquidation(state: State, run: Run, evidence: Event) -> Verdict:
         wanted,
         pending={key: reserved_shares(book, key) for key in wanted},
         pending_all={key: sum((reserved_shares(other, key) for other in all_books), Decimal(0)) for key in wanted},
-        positions=seen.positions,
+        positions=state.account.last_positions if seen.positions is None else seen.positions,
         baseline=state.account.baseline,
         unfilled=unfilled_on(sale, exchange_day_of(evidence.at)),
     )

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from services.journal import projected_desk, projected_orders, projected_runs, projected_verdicts
+from services.journal import projected_caused, projected_desk, projected_orders, projected_runs, projected_verdicts
 from services.journal.changes import Change
 from services.journal.rows import EventRow
 from shared.protocol.envelope import Event
@@ -28,6 +28,7 @@ Projection = Callable[[Event], list[Change]]
 
 _PROJECTIONS: Final[dict[str, Projection]] = {
     **projected_desk.PROJECTIONS,
+    "MarketObserved": projected_caused.run_caused,
     "RunStarted": projected_runs.run_started,
     "RunCleared": projected_runs.run_cleared,
     "RunStopped": projected_runs.run_stopped,

@@ -117,9 +117,8 @@ class ReconciliationRow(Row, frozen=True):
 
 
 class RunRow(Row, frozen=True):
-    """A run. `status` and `ended_at` are None until it ended; the counts, of approved orders by their end, until it settled.
-
-    `value` is what it was cleared with, `buys_blocked` a JSON list of the rules that block buying.
+    """A run. `status` (its kind if the desk caused it) and `ended_at` are None until it ended; the counts, of approved orders by
+    their end, until it settled. `value` is what it was cleared with, `buys_blocked` a JSON list of the rules that block buying.
     """
 
     table: ClassVar[str] = "runs"

@@ -11,7 +11,8 @@ import signal
 from pathlib import Path
 from typing import Final
 
-CAUSED_LETTERS: Final = ("k", "a")
+from shared.protocol.ids import is_caused
+
 VARIABLE: Final = "PROPDESK_BORDERS"
 PAUSE_S: Final = 0.3
 """Long enough for the supervisor to see that the process was ready: deaths before that are counted, and end the run."""
@@ -30,7 +31,7 @@ ARMED: Final = _FOLDER is not None
 
 def kind_of(event_type: str, run: str | None) -> str:
     """The name of an event's kind in places: apart for runs that the desk caused, so that those die at borders of their own."""
-    return f"{event_type}.caused" if run is not None and run.rpartition("-")[2][:1] in CAUSED_LETTERS else event_type
+    return f"{event_type}.caused" if is_caused(run) else event_type
 
 
 async def border(author: str, place: str) -> None:

@@ -14,7 +14,7 @@ class Account(msgspec.Struct, frozen=True):
     `found` and `positions` are the broker's own cash and shares as it last said, plus fills since; None: unknown.
     `unattributed` is cash that nothing explains, by currency since it was last adopted. `failed`: they differed when last looked
     at (time `looked_at`), in `differences`. `pending` are orders that explained a difference; they are looked at again at their
-    end.
+    end. `last_positions` are the broker's shares by its last complete answer, plus fills since, whatever was unknown after it.
     """
 
     cash: dict[str, Exact] | None = None
@@ -23,6 +23,7 @@ class Account(msgspec.Struct, frozen=True):
     name: str | None = None
     found: dict[str, Exact] | None = None
     positions: dict[str, Exact] | None = None
+    last_positions: dict[str, Exact] | None = None
     unattributed: dict[str, Exact] = {}
     differences: tuple[Difference, ...] = ()
     pending: tuple[str, ...] = ()

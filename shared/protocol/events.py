@@ -250,7 +250,8 @@ class MarketObserved(Data, frozen=True):
     """Prices, ticks, FX and sessions at one time; what is absent is unknown.
 
     `purpose` is run, verdict, watch, liquidation or approval. `fx`: base units per unit of the currency. `ticks` by instrument
-    key, `sessions` by exchange. `positions`, for a liquidation: the broker's shares of each held name, None if unknown.
+    key, `sessions` by exchange. `positions`, for a liquidation: the broker's shares of each held name, None if unknown (then
+    its last complete answer counts).
     """
 
     purpose: str

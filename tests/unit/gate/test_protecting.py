@@ -8,14 +8,17 @@ from msgspec.structs import replace
 from services.gate.decisions import decide
 from shared.ledger.owed import Owed
 from shared.protocol.events import (
+    AccountReconciled,
     ApprovalGiven,
     BookValued,
     CashDeposited,
+    Difference,
     HaltOrdered,
     HaltReset,
     HaltTripped,
     MarketObserved,
     PolicyAdopted,
+    ReconciliationFailed,
     RunCleared,
     RunEnded,
     RunSettled,
@@ -210,6 +213,15 @@ def test_a_liquidation_is_judged_on_its_own_evidence_with_the_brokers_position()
 def test_what_the_broker_is_not_known_to_have_is_not_sold(positions: dict[str, str] | None) -> None:
     (row,) = liquidating(halted(holding()), {"AAA": "100"}, positions).decisions
     assert (row.approved, [reason.rule for reason in row.reasons]) == (False, [Rule.HOLDING])
+
+
+def test_while_the_brokers_position_is_unknown_its_last_complete_answer_counts() -> None:
+    walk = halted(holding())
+    line = Difference("positions", "a complete answer", None)
+    walk.write("executor", AccountReconciled("DU1", {"USD": Exact(5)}, {"AAA:USD": Exact(52)}, ()), "a")
+    walk.write("executor", ReconciliationFailed("DU1", (line,)), "b")
+    (row,) = liquidating(walk, {"AAA": "100"}, None).decisions
+    assert (row.approved, row.quantity) == (True, Exact(52))
 
 
 def test_an_attempt_after_an_unfilled_one_goes_lower_and_a_new_exchange_day_starts_again() -> None:
