@@ -90,6 +90,7 @@ class Withheld(StrEnum):
     NO_TICK = "no_tick"
     UNFUNDED = "unfunded"
     CANCELLED = "cancelled"
+    SELF_TRADE = "self_trade"
 
 
 class OrderEnd(StrEnum):
