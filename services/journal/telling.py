@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from services.journal.gathering import data_of
+from services.journal.telling_operator import operator_words
 from services.journal.words import UNKNOWN, counted, decision_words, known, listed, quote_words, quoted, reason_words, seconds
 from shared.protocol import events
 from shared.protocol.envelope import Event, canonical
@@ -42,7 +43,7 @@ def tell(event: Event, focus: Focus) -> Told:
 
 @singledispatch
 def _tell(data: events.Data, _focus: Focus) -> Told:
-    return [f"{type(data).__name__} {canonical(data).decode()[:MAX_RAW_CHARS]}"]
+    return operator_words(data) or [f"{type(data).__name__} {canonical(data).decode()[:MAX_RAW_CHARS]}"]
 
 
 @_tell.register
@@ -103,7 +104,9 @@ def _(data: events.RunStarted, _focus: Focus) -> Told:
 def _(data: events.AccountReconciled, _focus: Focus) -> Told:
     cash = ", ".join(f"{amount} {currency}" for currency, amount in data.cash.items()) or "nothing"
     counts = f"{counted(len(data.positions), 'position')}, {counted(len(data.open_orders), 'open order')}"
-    return [f"account {data.account} agrees with the books: cash {cash}, {counts}"]
+    lines = [f"unattributed: {amount} {currency} are in no book" for currency, amount in data.unattributed.items()]
+    lines += [f"pending: what {order} explains is looked at again when it ends" for order in data.pending]
+    return [f"account {data.account} agrees with the books: cash {cash}, {counts}", *lines]
 
 
 @_tell.register
