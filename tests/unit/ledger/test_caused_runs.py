@@ -9,6 +9,7 @@ from shared.protocol.events import (
     AccountReconciled,
     ApprovalGiven,
     ApprovalRefused,
+    HaltReset,
     MarketObserved,
     ProposalMade,
     RunEnded,
@@ -254,6 +255,26 @@ def test_a_halt_after_an_approval_stops_the_order_for_good() -> None:
     (sent,) = scribe.approve(A1, ("AAA", BUY, "1", "100"), kind="approval")
     scribe.ordered("full")
     assert scribe.order(sent).must_end
+
+
+def test_a_halt_stops_an_approval_that_was_given_before_it_for_good_and_leaves_what_still_waits() -> None:
+    scribe = Protected()
+    first, second = asking(scribe, 2)
+    scribe.write("desk", ApprovalGiven(first, "fine"), "r1")
+    scribe.ordered("reduce_only")
+    scribe.write("desk", HaltReset("eq", "over"), "reset", book="eq")
+    scribe.write("desk", ApprovalGiven(second, "fine"), "r2")
+    assert [row.halt is not None for row in scribe.state.approvals.values()] == [True, False]
+
+
+def test_a_reset_stops_what_the_halt_was_selling() -> None:
+    scribe = Protected()
+    scribe.tripped()
+    first, second = scribe.sold(1, ("AAA", SELL, "10", "99"), ("BBB", SELL, "10", "99"))
+    scribe.placed(first)
+    scribe.write("desk", HaltReset("eq", "keep them", True), "reset", book="eq")
+    assert (scribe.order(first).must_end, scribe.order(second).must_end) == (True, True)
+    assert scribe.owes() == [("executor", "OrderClosed", first), ("executor", "OrderIntended", second)]
 
 
 def test_a_stopped_run_of_a_dead_agent_keeps_nothing_from_being_sold() -> None:
