@@ -76,6 +76,16 @@ def test_a_new_book_is_opened_closed_and_never_opened_again(ended: Path) -> None
     assert "a name is used once" in refused(ended, "deposit", "spare", "1", "--open", "--source", "hold", *WHY)
 
 
+def test_two_commands_at_once_beside_a_stopped_desk_are_both_carried_out(ended: Path) -> None:
+    before = status(ended)["last_seq"]
+    both = [[str(PROPDESK), "deposit", "momentum", "1", "--json", *WHY, "--dir", str(ended)] for _ in range(2)]
+    asked = [subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for args in both]
+    answers = [one.communicate(timeout=90) for one in asked]
+    assert [one.returncode for one in asked] == [0, 0], answers
+    assert {json.loads(out)["seq"] for out, _ in answers} == {before + 1, before + 2}
+    assert [err for _, err in answers] == ["", ""]
+
+
 BAD = (
     (("halt",), "--reason"),
     (("halt", "--book", "momentum", "--all", *WHY), "exclude each other"),
