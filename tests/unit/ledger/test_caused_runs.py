@@ -1,5 +1,6 @@
 """Runs that the desk itself causes, and watch steps: what is owed, and in which order."""
 
+import pytest
 from msgspec.structs import replace
 
 from shared.ledger.caused import caused_run
@@ -129,6 +130,26 @@ def test_an_attempt_in_which_nothing_could_be_sold_is_made_again_at_the_next_ste
     scribe.looked()
     scribe.watched("7000", breach(2))
     assert scribe.owes() == [("executor", "MarketObserved", "20221003T1040-eq-k1")]
+
+
+@pytest.mark.parametrize(("shares", "begins"), [("10", False), ("9.5", False), ("9", True)])
+def test_what_orders_at_work_sell_already_is_not_sold_again(shares: str, begins: bool) -> None:
+    scribe = Protected()
+    for order in scribe.approve(scribe.start_run("eq"), ("AAA", SELL, shares, "120"), ("BBB", SELL, "10", "120")):
+        scribe.placed(order)
+    scribe.ordered("reduce_only", liquidate=True)  # which leaves exits at work
+    assert scribe.owes() == ([("executor", "MarketObserved", K1)] if begins else [])
+
+
+def test_every_ended_caused_run_is_counted() -> None:
+    scribe = Protected()
+    scribe.tripped()
+    digests = []
+    for number in (1, 2):
+        scribe.sold(number)
+        scribe.settled(f"20221003T1030-eq-k{number}")
+        digests.append(scribe.book().caused)
+    assert (scribe.book().counts, len(set(digests))) == ({"liquidation": 2}, 2)
 
 
 def test_two_attempts_that_send_are_at_least_watch_s_apart() -> None:
