@@ -159,7 +159,7 @@ def test_two_attempts_that_send_are_at_least_watch_s_apart() -> None:
     scribe.placed(order)
     scribe.closed(order)  # rejected or cancelled by the exchange: nothing was sold
     scribe.settled(K1)
-    for at, tries in ((SOON, False), (WATCH, True)):  # 600 s and 1,800 s later
+    for at, tries in ((SOON, False), ("2022-10-03T14:45:00.000000Z", True)):  # 600 s and 900 s later
         scribe.clock("watch", at)
         scribe.looked()
         scribe.watched("7000", breach(2))
@@ -233,6 +233,7 @@ def test_an_approval_causes_a_run_that_judges_its_order_once() -> None:
     observe(scribe, A1, "r1")
     assert scribe.owes() == [("gate", "Verdict", A1)]
     assert scribe.state.runs[A1].approval == replace(scribe.state.approvals[order], caused=None)
+    assert (scribe.state.approvals[order].caused, scribe.book().runs) == (A1, (A1,))
     scribe.approve(A1, ("AAA", BUY, "1", "100"), kind="approval")
     assert (scribe.state.approvals, scribe.book().month.used) == ({}, 1)
     assert scribe.owes() == [("executor", "OrderIntended", f"{A1}-1")]
@@ -253,7 +254,12 @@ def test_two_approvals_are_judged_one_after_the_other() -> None:
     assert scribe.owes() == [("gate", "Verdict", A1)]
     scribe.approve(A1, kind="approval")
     scribe.settled(A1)
-    assert scribe.owes() == [("executor", "MarketObserved", "20221003T1030-eq-a2")]
+    a2 = "20221003T1030-eq-a2"
+    assert scribe.owes() == [("executor", "MarketObserved", a2)]
+    observe(scribe, a2, "r2")
+    found = scribe.state.runs[a2].approval
+    assert found is not None
+    assert found.order == second
 
 
 def test_a_refused_order_is_not_judged_again_and_one_under_judgement_cannot_be_refused() -> None:
@@ -265,7 +271,7 @@ def test_a_refused_order_is_not_judged_again_and_one_under_judgement_cannot_be_r
     scribe.write("desk", ApprovalGiven(second, "yes"), "r3")
     observe(scribe, A1, "r3")
     scribe.write("desk", ApprovalRefused(second, "no"), "r4")
-    assert scribe.owes() == [("gate", "Verdict", A1)]
+    assert (scribe.owes(), list(scribe.state.approvals)) == ([("gate", "Verdict", A1)], [second])
 
 
 def test_a_halt_after_an_approval_stops_the_order_for_good() -> None:
@@ -313,3 +319,14 @@ def test_a_policy_with_one_confirmation_trips_at_the_first_breach() -> None:
     scribe.looked()
     scribe.watched("7000", breach(1))
     assert scribe.owes() == [("gate", "HaltTripped", "eq-20221003T150000Z")]
+
+
+def test_a_second_trip_in_one_step_is_another_event() -> None:
+    scribe = Protected()
+    scribe.clock("watch", WATCH)
+    scribe.looked()
+    scribe.watched(None)
+    scribe.tripped("evaluator_failed")
+    scribe.watched("7000", breach(2))
+    (item,) = owed(scribe.state)
+    assert (item.type, item.about, item.k) == ("HaltTripped", "eq-20221003T150000Z", 2)

@@ -121,6 +121,15 @@ def test_a_breach_stops_buys_that_were_approved_and_lets_exits_go_on() -> None:
     assert (scribe.order(buy).must_end, scribe.order(sell).must_end) == (True, False)
 
 
+def test_an_evaluator_that_failed_stops_open_buys_of_its_book_alone() -> None:
+    scribe = Protected("eq", "mo")
+    buy, sell = scribe.approve(scribe.start_run("eq"), ("AAA", BUY, "1", "100"), ("BBB", SELL, "1", "100"))
+    (other,) = scribe.approve(scribe.start_run("mo"), ("AAA", BUY, "1", "100"))
+    scribe.watched(None)
+    scribe.tripped("evaluator_failed")
+    assert [scribe.order(name).must_end for name in (buy, sell, other)] == [True, False, False]
+
+
 @pytest.mark.parametrize(
     ("kind", "buy", "sell"), [("full", True, True), ("reduce_only", True, False)], ids=["full", "reduce-only"]
 )
@@ -186,6 +195,16 @@ def test_a_reset_of_the_desk_leaves_what_a_books_own_halt_sells() -> None:
     reset(scribe, DESK_BOOK)
     assert scribe.book().sale is not None
     reset(scribe, request="reset2")
+    assert scribe.book().sale is None
+
+
+def test_a_reset_of_a_book_leaves_what_the_desks_halt_sells() -> None:
+    scribe = Protected()
+    scribe.tripped()
+    scribe.ordered("full", liquidate=True, scope=DESK_BOOK)
+    reset(scribe)
+    assert scribe.book().sale is not None
+    reset(scribe, DESK_BOOK, "reset2")
     assert scribe.book().sale is None
 
 
