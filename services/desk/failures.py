@@ -1,10 +1,11 @@
-"""Runs that failed: said book by book when the result is there, and seen in the exit code. Pure."""
+"""Runs that failed and halts in force: said when the result is there; only the former are seen in the exit code. Pure."""
 
 from typing import Final
 
 from services.desk.errors import RunFailed, RunNotReady, RunNotReconciled
 from services.desk.tally import Tally
 from services.desk.wording import counted
+from shared.ledger.state import State
 from shared.protocol.reasons import EXIT_OF, RunStatus
 
 WORST_FIRST: Final = (RunNotReconciled, RunFailed, RunNotReady)
@@ -19,6 +20,13 @@ def failure_lines(tally: Tally) -> tuple[str, ...]:
         for name, book in tally.books.items()
         for status, failures in book.failed.items()
     )
+
+
+def halt_lines(state: State) -> tuple[str, ...]:
+    """A line per halt in force: a run that ends under one has done what it should, and says so."""
+    halts = [("the whole desk", halt) for halt in state.halts.values()]
+    halts += [(f"the book {name}", book.halt) for name, book in state.books.items() if book.halt is not None]
+    return tuple(f"{halt.kind.replace('_', '-')} halt of {scope} in force: {halt.reason}" for scope, halt in halts)
 
 
 def check_runs(tally: Tally) -> None:

@@ -123,10 +123,10 @@ def _longest(names: tuple[Instrument, ...], most: int) -> tuple[Instrument, ...]
 def _valued_of(plan: Plan) -> Sized:
     """A book that holds as many names as it can come to hold."""
     most = _most_bought(plan)
-    breach = Breach(10, INSTANT, LONGEST_ID, LONGEST_ID, (LONGEST_ID,) * 10)
 
     def largest(names: tuple[Instrument, ...]) -> Data:
         held = tuple(HoldingValued(row.symbol, row.currency, SHARES, PRICE, PRICE) for row in _longest(names, most))
+        breach = Breach(10, INSTANT, "x" * 9 * len(held), LONGEST_ID, (LONGEST_ID,) * 10)
         return BookValued(
             "close", AMOUNT, held, AMOUNT, AMOUNT, AMOUNT, AMOUNT, OrdersUsed(9999, 9999), (LONGEST_ID,) * 2, LONGEST_ID, breach
         )

@@ -18,7 +18,7 @@ from services.desk.console import say
 from services.desk.desk_keys import DeskKeys
 from services.desk.deskbook import DeskBook, not_reconciled
 from services.desk.errors import DeskError, LogLost, NotReconciled, RunFailed, UsageError
-from services.desk.failures import check_runs
+from services.desk.failures import check_runs, halt_lines
 from services.desk.policy_file import advice, compared, remember
 from services.desk.report import report_of
 from services.desk.rotation import Rotation
@@ -216,8 +216,8 @@ class _Course:
             raise not_reconciled(state)
         report = report_of(state, participant.cursor, time.monotonic() - self._job.began)
         self._job.display.result(report, state)
-        for scope, halt in state.ledger.halts.items():
-            say(f"propdesk: {halt.kind} halt of {scope} in force: {halt.reason}")
+        for line in halt_lines(state.ledger):
+            say(f"propdesk: {line}")
         if state.ledger.account.failed:
             raise not_reconciled(state)
         check_runs(state.tally)

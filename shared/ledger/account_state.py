@@ -2,6 +2,7 @@
 
 import msgspec
 
+from shared.ledger.parts import Halt
 from shared.protocol.envelope import Event
 from shared.protocol.events import Difference
 from shared.protocol.money import ZERO, Exact
@@ -39,7 +40,8 @@ class Approval(msgspec.Struct, frozen=True):
     """An order over `approval_above` that waits for an operator; `order` is the id that it would have had.
 
     `at` and `policy_hash` are those of the verdict that said so, `given` is the `ApprovalGiven` that awaits its verdict, `caused`
-    the run in which it is judged afresh. `exchange` and `untrusted` stand as in its proposal.
+    the run in which it is judged afresh. `exchange` and `untrusted` stand as in its proposal. `halt` came after it was given, and
+    stops it for good.
     """
 
     order: str
@@ -56,3 +58,4 @@ class Approval(msgspec.Struct, frozen=True):
     exchange: str | None = None
     untrusted: bool = False
     caused: str | None = None
+    halt: Halt | None = None

@@ -282,7 +282,7 @@ class OrdersUsed(Data, frozen=True):
 class Breach(Data, frozen=True):
     """Valuations in a row that saw the drawdown at or over the limit, on separate quotes.
 
-    `at`, `quotes` (a digest of the quote times) and `run` (None: a watch or close) are those of the newest that counted.
+    `at`, `quotes` (marks of the held names' quote times) and `run` (None: a watch or close) are those of the newest that counted.
     """
 
     count: int

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.desks import PROPDESK, Watcher, children_of, command, read_log, run_json, running, stop
+from tests.support.desks import PROPDESK, Watcher, children_of, command, read_log, run_json, running, stop, wait_for
 
 BOOKS = ("--source", "equal_weight", "--source", "momentum")
 WHY = ("--reason", "a drill")
@@ -132,8 +132,8 @@ def standing_still(folder: Path, *args: str, kind: str) -> Iterator[tuple[Watche
     Gives what looks at it, and what lets it go on to its end: exit code, stdout, stderr.
     """
     with running(folder, *args) as process, Watcher(folder) as watcher:
+        agent = wait_for(lambda: children_of(process.pid).get("agent"))
         watcher.wait_for_type(kind)
-        agent = children_of(process.pid)["agent"]
         stop(agent)
 
         def end() -> tuple[int, str, str]:
@@ -164,7 +164,7 @@ def test_commands_of_a_running_desk_are_its_own_events_and_two_at_once_under_one
         assert (stored.seq, stored.event["by"]["service"]) == (withdrawn["seq"], "desk")
         code, out, err = end()
     assert code == 0, err
-    assert "full halt of _desk in force: a drill" in err
+    assert "full halt of the whole desk in force: a drill" in err
     assert json.loads(out)["books"]
     assert ask(folder, "withdraw", "momentum", "1", *WHY, "--request", "one") == withdrawn
     log = [message.event for message in read_log(folder)]
@@ -224,3 +224,32 @@ def test_a_run_that_goes_on_does_so_under_the_policy_in_force_and_says_that_its_
     log = [message.event for message in read_log(folder)]
     hashes = {event["data"]["policy_hash"] for event in log[adopted["seq"] :] if event["type"] == "Verdict"}
     assert hashes == {log[adopted["seq"] - 1]["data"]["policy_hash"]}
+
+
+def test_an_order_that_needs_approval_is_listed_judged_afresh_when_approved_and_never_when_refused(tmp_path: Path) -> None:
+    folder, policy = tmp_path / "desk", tmp_path / "policy.toml"
+    text = (Path(__file__).parents[3] / "services" / "desk" / "data" / "demo-policy.toml").read_text()
+    policy.write_text(text.replace("[policy.limits]", '[policy.limits]\napproval_above = "1"'))
+    args = ("--days", "2", "--policy", str(policy), "--source", "equal_weight")
+    with standing_still(folder, *args, kind="ProposalMade") as (watcher, end):
+        watcher.wait_for_type("Verdict")
+        listed = ask(folder, "approvals")["approvals"]
+        assert len(listed) > 2
+        assert listed == [{**row, "book": "equal_weight", "side": "BUY"} for row in listed]
+        wanted, unwanted = listed[0]["order"], listed[1]["order"]
+        ask(folder, "refuse", unwanted, *WHY)
+        assert "waits for approval" in refused(folder, "approve", unwanted, *WHY)
+        given = ask(folder, "approve", wanted, *WHY)
+        placed = watcher.wait_for_type("OrderPlaced").event
+        assert "waits for approval" in refused(folder, "approve", wanted, *WHY)
+        left = [row["order"] for row in status(folder)["standing"]["approvals"]]
+        assert left == [row["order"] for row in listed[2:]]
+        code, _, err = end()
+    assert code == 0, err
+    log = [message.event for message in read_log(folder)]
+    verdicts = [event for event in log[given["seq"] :] if event["type"] == "Verdict" and event["data"]["kind"] == "approval"]
+    assert [len(event["data"]["decisions"]) for event in verdicts] == [1]
+    sent = [event["data"] for event in log if event["type"] == "OrderIntended"]
+    assert [(row["order"], row["symbol"], row["quantity"]) for row in sent] == [
+        (placed["data"]["order"], listed[0]["symbol"], listed[0]["quantity"])
+    ]

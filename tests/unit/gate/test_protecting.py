@@ -247,7 +247,13 @@ def test_an_attempt_after_an_unfilled_one_goes_lower_and_a_new_exchange_day_star
 
 
 def approved_again(
-    walk: Walk, prices: dict[str, str], *, policy: Policy | None = None, at: str | None = None, reset: bool = False
+    walk: Walk,
+    prices: dict[str, str],
+    *,
+    policy: Policy | None = None,
+    at: str | None = None,
+    halted: bool = False,
+    halted_since: bool = False,
 ) -> Verdict:
     """An order over 500 that was approved is judged afresh."""
     proposal = walk.proposed(ProposedOrder("BBB", "USD", "BUY", "12", "50"))
@@ -260,9 +266,12 @@ def approved_again(
         walk.write("desk", PolicyAdopted(policy, (), "another", "new"), "p2")
     if at is not None:
         walk.clock("slot", at)
-    if reset:
+    if halted:
         walk.write("desk", HaltOrdered("alpha", "full", False, "stop"), "h1", book="alpha")
     walk.write("desk", ApprovalGiven(order, "fine"), "r1")
+    if halted_since:
+        walk.write("desk", HaltOrdered("alpha", "full", False, "stop"), "h1", book="alpha")
+        walk.write("desk", HaltReset("alpha", "over"), "h2", book="alpha")
     run = "20221003T1030-alpha-a1"
     seen = observed("approval", walk.state.now or SLOT, prices)
     walk.write("executor", seen, run, book="alpha", run=run, cause="desk:ApprovalGiven:r1")
@@ -289,9 +298,10 @@ def test_an_approved_order_is_judged_by_all_rules_but_the_approvals_own() -> Non
         ({"prices": {}}, [Rule.QUOTE]),
         ({"prices": PRICES, "policy": limited(approval_above=Exact(501), max_position_pct=Exact(100))}, [Rule.APPROVAL]),
         ({"prices": PRICES, "at": "2022-10-03T15:30:00.000001Z"}, [Rule.APPROVAL]),
-        ({"prices": PRICES, "reset": True}, [Rule.HALT]),
+        ({"prices": PRICES, "halted": True}, [Rule.HALT]),
+        ({"prices": PRICES, "halted_since": True}, [Rule.HALT]),
     ],
-    ids=["out of the collar", "no price", "another policy", "too late", "halted"],
+    ids=["out of the collar", "no price", "another policy", "too late", "halted", "halted since, and reset"],
 )
 def test_an_approval_that_does_not_count_any_more_means_blocked(case: dict[str, Any], rules: list[Rule]) -> None:
     (row,) = approved_again(Walk(ASKS), **case).decisions

@@ -1,5 +1,6 @@
 """Runs that the desk itself causes, and watch steps: what is owed, and in which order."""
 
+import pytest
 from msgspec.structs import replace
 
 from shared.ledger.caused import caused_run
@@ -9,6 +10,7 @@ from shared.protocol.events import (
     AccountReconciled,
     ApprovalGiven,
     ApprovalRefused,
+    HaltReset,
     MarketObserved,
     ProposalMade,
     RunEnded,
@@ -128,6 +130,26 @@ def test_an_attempt_in_which_nothing_could_be_sold_is_made_again_at_the_next_ste
     scribe.looked()
     scribe.watched("7000", breach(2))
     assert scribe.owes() == [("executor", "MarketObserved", "20221003T1040-eq-k1")]
+
+
+@pytest.mark.parametrize(("shares", "begins"), [("10", False), ("9.5", False), ("9", True)])
+def test_what_orders_at_work_sell_already_is_not_sold_again(shares: str, begins: bool) -> None:
+    scribe = Protected()
+    for order in scribe.approve(scribe.start_run("eq"), ("AAA", SELL, shares, "120"), ("BBB", SELL, "10", "120")):
+        scribe.placed(order)
+    scribe.ordered("reduce_only", liquidate=True)  # which leaves exits at work
+    assert scribe.owes() == ([("executor", "MarketObserved", K1)] if begins else [])
+
+
+def test_every_ended_caused_run_is_counted() -> None:
+    scribe = Protected()
+    scribe.tripped()
+    digests = []
+    for number in (1, 2):
+        scribe.sold(number)
+        scribe.settled(f"20221003T1030-eq-k{number}")
+        digests.append(scribe.book().caused)
+    assert (scribe.book().counts, len(set(digests))) == ({"liquidation": 2}, 2)
 
 
 def test_two_attempts_that_send_are_at_least_watch_s_apart() -> None:
@@ -254,6 +276,26 @@ def test_a_halt_after_an_approval_stops_the_order_for_good() -> None:
     (sent,) = scribe.approve(A1, ("AAA", BUY, "1", "100"), kind="approval")
     scribe.ordered("full")
     assert scribe.order(sent).must_end
+
+
+def test_a_halt_stops_an_approval_that_was_given_before_it_for_good_and_leaves_what_still_waits() -> None:
+    scribe = Protected()
+    first, second = asking(scribe, 2)
+    scribe.write("desk", ApprovalGiven(first, "fine"), "r1")
+    scribe.ordered("reduce_only")
+    scribe.write("desk", HaltReset("eq", "over"), "reset", book="eq")
+    scribe.write("desk", ApprovalGiven(second, "fine"), "r2")
+    assert [row.halt is not None for row in scribe.state.approvals.values()] == [True, False]
+
+
+def test_a_reset_stops_what_the_halt_was_selling() -> None:
+    scribe = Protected()
+    scribe.tripped()
+    first, second = scribe.sold(1, ("AAA", SELL, "10", "99"), ("BBB", SELL, "10", "99"))
+    scribe.placed(first)
+    scribe.write("desk", HaltReset("eq", "keep them", True), "reset", book="eq")
+    assert (scribe.order(first).must_end, scribe.order(second).must_end) == (True, True)
+    assert scribe.owes() == [("executor", "OrderClosed", first), ("executor", "OrderIntended", second)]
 
 
 def test_a_stopped_run_of_a_dead_agent_keeps_nothing_from_being_sold() -> None:
