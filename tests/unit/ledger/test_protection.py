@@ -48,6 +48,37 @@ def test_of_two_halts_of_a_book_the_stronger_one_stands(
     assert scribe.book().halt is None
 
 
+@pytest.mark.parametrize("scope", ["eq", DESK_BOOK])
+def test_a_weaker_or_second_halt_takes_nothing_from_the_first(scope: str) -> None:
+    scribe = Protected()
+    scribe.ordered("full", liquidate=True, scope=scope, request="r1")
+    scribe.ordered("reduce_only", scope=scope, request="r2")
+    scribe.ordered("full", scope=scope, request="r3")
+    halt = scribe.book().halt if scope == "eq" else scribe.state.halts[DESK_BOOK]
+    assert halt == Halt("full", "drill", "ordered", True)
+    assert sale(scribe) == ((), True)
+
+
+def test_a_halt_of_a_book_that_is_not_there_changes_nothing() -> None:
+    scribe = Protected()
+    before = scribe.state.books
+    scribe.ordered("full", scope="ghost")
+    reset(scribe, "ghost")
+    assert (scribe.state.books, scribe.state.halts) == (before, {})
+
+
+def test_another_halt_goes_on_where_the_attempts_before_it_were() -> None:
+    scribe = Protected()
+    flatten(scribe)
+    (order,) = scribe.sold(1, ("AAA", SELL, "10", "99"))
+    scribe.placed(order)
+    scribe.closed(order)
+    scribe.ordered("full", liquidate=True)
+    found = scribe.book().sale
+    assert found is not None
+    assert (found.unfilled["AAA:USD"].used, found.tried) == (1, "")
+
+
 def test_a_halt_of_the_desk_and_one_of_a_book_stand_beside_each_other() -> None:
     scribe = Protected("eq", "mo")
     scribe.ordered("reduce_only", scope=DESK_BOOK, request="r1")
