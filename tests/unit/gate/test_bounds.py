@@ -4,37 +4,38 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from services.gate.batch import Batch
 from services.gate.books import BookView
 from services.gate.candidate import Candidate, read_amount
 from services.gate.numbers import exact_arithmetic
 from services.gate.rest import Rest
-from services.gate.rules import bounds
+from services.gate.rules import bounds, limits
 from services.gate.valuation import value_book
 from shared.protocol.market import ProposedOrder
 from shared.protocol.money import Exact
-from shared.protocol.policy import Commission, Policy
+from shared.protocol.policy import AccountLimits, Commission, Policy
 from shared.protocol.reasons import Rule
-from tests.unit.gate.given import USD_FEES, book, decided, market, order, policy, why, working
+from tests.unit.gate.given import USD_FEES, book, decided, market, order, policy, rules_of, why, working
 
 AUD = Commission("AUD", Exact("0.01"), Exact(5), Exact(2))
 BHP = order(quantity="50", limit="40", symbol="BHP", currency="AUD")
 ALL = Exact(100)
 
 
-def placed(proposed: ProposedOrder = BHP, on: BookView | None = None, **limits: Any) -> tuple[Candidate, Batch]:
+def placed(proposed: ProposedOrder = BHP, on: BookView | None = None, **stated: Any) -> tuple[Candidate, Batch]:
     """An order beside the batch that it is judged in; AUD at 0.65."""
-    rules: Policy = policy(**{"max_position_pct": ALL, "fees": (USD_FEES, AUD), **limits})
+    rules: Policy = policy(**{"max_position_pct": ALL, "fees": (USD_FEES, AUD), **stated})
     seen, held = market(rules), on or book()
     batch = Batch(rules, held, seen, value_book(held.cash, held.holdings, seen), False)
     return batch.candidate(1, proposed), batch
 
 
-def bound(rule: Any, proposed: ProposedOrder = BHP, on: BookView | None = None, without: str = "", **limits: Any) -> str | None:
+def bound(rule: Any, proposed: ProposedOrder = BHP, on: BookView | None = None, without: str = "", **stated: Any) -> str | None:
     """What a rule lets pass; with `without` the order lacks something that is unknown then."""
     with exact_arithmetic():
-        made, batch = placed(proposed, on, **limits)
+        made, batch = placed(proposed, on, **stated)
         if without:
             setattr(made, without, None)
         found = rule(made, batch)
@@ -62,14 +63,14 @@ def test_cash_is_solved_on_each_piece_of_a_foreign_commission(cash: str, expecte
 
 def test_what_an_order_lacks_gives_no_bound() -> None:
     on = book("1000", holdings={"BBB:USD": "1"})
-    limits: dict[str, Any] = {"max_order_notional": Exact(100), "max_gross_pct": Exact(50), "min_cash_pct": Exact(1)}
+    stated: dict[str, Any] = {"max_order_notional": Exact(100), "max_gross_pct": Exact(50), "min_cash_pct": Exact(1)}
     every = (bounds.cash, bounds.cash_reserve, bounds.position, bounds.order_notional, bounds.gross_exposure)
 
-    assert all(bound(rule, on=on, **limits) is not None for rule in every)
-    assert [bound(rule, on=on, without="schedule", **limits) for rule in every[:3]] == [None] * 3
-    assert [bound(rule, on=on, without="fx", **limits) for rule in every] == [None] * 5
-    assert [bound(rule, on=on, without="limit", **limits) for rule in every] == [None] * 5
-    assert [bound(rule, on=on, without="price", **limits) for rule in every[2:]] == [None] * 3
+    assert all(bound(rule, on=on, **stated) is not None for rule in every)
+    assert [bound(rule, on=on, without="schedule", **stated) for rule in every[:3]] == [None] * 3
+    assert [bound(rule, on=on, without="fx", **stated) for rule in every] == [None] * 5
+    assert [bound(rule, on=on, without="limit", **stated) for rule in every] == [None] * 5
+    assert [bound(rule, on=on, without="price", **stated) for rule in every[2:]] == [None] * 3
     assert bound(bounds.cash, order(limit="0", quantity="1"), on=on) is None
 
 
@@ -146,3 +147,50 @@ def test_a_fraction_of_a_second_counts() -> None:
     with exact_arithmetic():
         assert _seconds(timedelta(microseconds=1)) == Decimal("0.000001")
         assert _seconds(timedelta(days=20_000_000, microseconds=3)) == Decimal("1728000000000.000003")
+
+
+@pytest.mark.parametrize("without", ["quantity", "limit", "price", "fx"])
+@pytest.mark.parametrize("rule", [limits.order_notional, limits.gross_exposure, limits.position])
+def test_a_rule_is_silent_about_an_order_of_which_something_is_unknown(rule: Any, without: str) -> None:
+    tight: dict[str, Any] = {"max_order_notional": Exact(1), "max_gross_pct": Exact(1), "max_position_pct": Exact(1)}
+    with exact_arithmetic():
+        made, batch = placed(**tight)
+        assert rule(made, batch) is not None
+        if (rule, without) == (limits.position, "limit"):
+            return
+        setattr(made, without, None)
+        assert rule(made, batch) is None
+
+
+def test_values_of_foreign_orders_are_told_in_base_currency() -> None:
+    tight: dict[str, Any] = {"max_order_notional": Exact(1000), "max_gross_pct": Exact(10), "max_position_pct": ALL}
+    decision = decided(BHP, rules=policy(**tight))
+
+    # 50 × 40 × 0.65 = 1300 of 10000
+    assert (why(decision, Rule.ORDER_NOTIONAL).value, why(decision, Rule.GROSS_EXPOSURE).value) == (Exact(1300), Exact(13))
+
+
+def test_a_foreign_position_of_the_account_is_valued_in_base_currency() -> None:
+    rules = replace(policy(max_position_pct=ALL, fees=(USD_FEES, AUD)), account=AccountLimits(max_position_pct=Exact(10)))
+    on = book(rest=Rest(Exact(3500), {"BHP:AUD": Exact(50)}))
+
+    # 14800 in all; 1300 are held, 26 each: 180 − the tenth of the fee of 0.65 × 5 … are left
+    assert str(decided(BHP, rules=rules, on=on).largest) == "6"
+
+
+def test_what_the_book_may_have_the_account_may_still_refuse() -> None:
+    rules = replace(policy(max_position_pct=ALL, max_gross_pct=Exact(90)), account=AccountLimits(max_gross_pct=Exact(20)))
+    decision = decided(order(quantity="50"), rules=rules, on=book(rest=Rest(Exact(10_000))))
+
+    assert (rules_of(decision), str(decision.largest)) == ((Rule.GROSS_EXPOSURE,), "40")
+    rules = replace(policy(max_position_pct=Exact(90)), account=AccountLimits(max_position_pct=Exact(20)))
+    decision = decided(order(quantity="50"), rules=rules, on=book(rest=Rest(Exact(10_000))))
+    assert (rules_of(decision), str(decision.largest)) == ((Rule.POSITION,), "39")
+
+
+def test_a_book_of_unknown_value_has_no_bound_of_its_own_on_a_position() -> None:
+    with exact_arithmetic():
+        made, batch = placed(order(), book("1000", holdings={"ZZZ:USD": "1"}))
+        assert batch.value is None
+        assert bounds.position_caps(made, batch) == ()
+        assert bounds.position(made, batch) is None
