@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -264,3 +265,18 @@ def test_an_order_that_needs_approval_is_listed_judged_afresh_when_approved_and_
     assert [(row["order"], row["symbol"], row["quantity"]) for row in sent] == [
         (placed["data"]["order"], listed[0]["symbol"], listed[0]["quantity"])
     ]
+
+
+def test_cash_that_nothing_explains_is_in_no_book_until_it_is_adopted_and_is_no_deposit_then(tmp_path: Path) -> None:
+    folder, script = tmp_path / "desk", tmp_path / "scenario.toml"
+    script.write_text('[[adjust]]\nsession = "2022-12-28"\ncurrency = "USD"\namount = "12.5"\n')
+    run_json(folder, "--days", "2", "--scenario", str(script), "--source", "equal_weight")
+    before = status(folder)
+    assert before["standing"]["reconciliation"]["unattributed"] == {"USD": "12.5"}
+    assert before["standing"]["reconciliation"]["agrees"] is True
+    ask(folder, "adopt", "--dividend", "AAPL", *WHY)
+    after = status(folder)
+    assert after["standing"]["reconciliation"]["unattributed"] == {}
+    (was,), (now,) = before["books"], after["books"]
+    assert Decimal(now["cash"]) - Decimal(was["cash"]) == Decimal("12.5")
+    assert now["deposited"] == was["deposited"] == "10000.00"
