@@ -20,7 +20,7 @@ STALE := $(shell test -x $(BIN)/python && test "$$(cat .venv/.made 2>/dev/null)"
 
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-long check lint format bench docs lock clean stale
+.PHONY: help setup run test test-long check lint format bench mutation docs lock clean stale
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ format: $(DEV) ## format the code and apply the safe fixes
 bench: $(BENCH) ## the benchmarks of bench/, one after another (ARGS=--json: one document each)
 	@set -e; for script in $(sort $(filter-out bench/_%,$(wildcard bench/*.py))); do echo $$script; .venv-bench/bin/python $$script $(ARGS); done
 
+mutation: $(BENCH) ## mutation testing of what decides, half an hour at most (ARGS=--report: only what is known)
+	.venv-bench/bin/python tools/mutation.py $(ARGS)
+
 docs: $(DEV) ## write the generated parts of docs/
 	@if [ -f tools/generate_docs.py ]; then $(BIN)/python tools/generate_docs.py; else echo "docs: nothing to generate yet"; fi
 
@@ -62,7 +65,7 @@ lock: $(DEV) ## write the lock files anew from pyproject.toml (ARGS=--upgrade ta
 	tools/lock.sh $(ARGS)
 
 clean: ## remove .venv, caches and build results; data in .propdesk* stays
-	rm -rf .venv .venv-bench dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench mutants dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find $(wildcard services shared tests tools bench) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.%.ok: % pyproject.toml tools/setup.sh $(if $(STALE),stale)

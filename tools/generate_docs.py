@@ -144,8 +144,14 @@ def reasons_page() -> str:
     for kind in codes:
         if kind is not StrEnum:
             lines += ["", f"## {kind.__name__}", "", _first_line(kind), ""]
-            lines += [f"- `{member.value}`" for member in kind]
+            lines += [f"- `{member.value}`{_exit(member)}" for member in kind]
     return _page(lines)
+
+
+def _exit(member: StrEnum) -> str:
+    """The exit code that goes with a run's status, where it is not 0."""
+    code = reasons.EXIT_OF.get(member, 0) if isinstance(member, reasons.RunStatus) else 0
+    return f" (exit code {code})" if code else ""
 
 
 def rules_page() -> str:

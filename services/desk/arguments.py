@@ -56,6 +56,7 @@ class Prepared:
     sources: tuple[SourceSpec, ...]
     found: tuple[str, ...] = ()
     scenario_file: Path | None = None
+    policy_file: Path | None = None
 
     @property
     def is_bundled(self) -> bool:
@@ -92,7 +93,7 @@ def prepare(options: RunOptions) -> Prepared:
     plan = Plan(args, policy, scenario=scenario)
     check_sizes(plan, len(prices.symbols))
     found = (*beyond(prices.sessions, options.start, options.end), *unused, *prices.warnings, *loaded.warnings)
-    return Prepared(plan, prices, sessions, sources, found, options.scenario)
+    return Prepared(plan, prices, sessions, sources, found, options.scenario, options.policy)
 
 
 def _sources(texts: "Iterable[str]") -> tuple[SourceSpec, ...]:
@@ -138,8 +139,12 @@ def _policy(path: Path, exchange: Exchange) -> LoadedPolicy:
         raise UsageError(str(error)) from error
 
 
-def difference(wanted: RunArgs, found: RunArgs) -> str | None:
-    """What differs between two runs' arguments, in words; None if they are the same run."""
+def difference(wanted: RunArgs, found: RunArgs, *, with_policy: bool = True) -> str | None:
+    """What differs between two runs' arguments, in words; None if they are the same run.
+
+    A run that has begun goes on under the policy in force, which only `propdesk policy adopt` changes: there the file's does not
+    matter (`with_policy` false).
+    """
     names = {
         "data_sha256": "the price data",
         "sessions": "the sessions",
@@ -148,5 +153,7 @@ def difference(wanted: RunArgs, found: RunArgs) -> str | None:
         "policy_hash": "the policy",
         "scenario": "the scenario",
     }
+    if not with_policy:
+        del names["policy_hash"]
     differing = [words for name, words in names.items() if getattr(wanted, name) != getattr(found, name)]
     return ", ".join(differing) or None

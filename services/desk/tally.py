@@ -29,7 +29,7 @@ from shared.protocol.events import (
 from shared.protocol.ids import about_of
 from shared.protocol.market import instrument_key
 from shared.protocol.money import ZERO, Exact, divide, wide_context
-from shared.protocol.reasons import RunStatus
+from shared.protocol.reasons import EXIT_OF
 
 Value = TypeVar("Value")
 
@@ -39,7 +39,7 @@ PERCENT: Final = Exact(100)
 CLOSE: Final = "close"
 """The purpose of a valuation that counts for results."""
 
-FAILED: Final = frozenset({RunStatus.SOURCE_FAILED, RunStatus.ERROR, RunStatus.UNSETTLED})
+FAILED: Final = frozenset(status for status, code in EXIT_OF.items() if code)
 """How runs end that did not do what they were for; every other end is a decision."""
 
 

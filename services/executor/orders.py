@@ -82,6 +82,8 @@ def qualified(state: State, run: Run, order: LedgerOrder) -> Send | Withhold:
     limit = limit_on_tick(run, order)
     if limit is None or limit <= 0:
         return Withhold(order, Withheld.NO_TICK, f"{order.limit} is no price of {order.key} on a known tick")
+    if (met := _own_sell(state, order, limit)) is not None:
+        return Withhold(order, Withheld.SELF_TRADE, f"it would trade with our own SELL {met.id} at {met.limit}")
     return Send(order, exchange, limit)
 
 
@@ -115,6 +117,15 @@ def _halt(state: State, run: Run, order: LedgerOrder) -> Halt | None:
     if order.halt is not None or run.kind == LIQUIDATION:
         return order.halt
     return next((halt for halt in halts_of(state, state.books[order.book]) if halt.kind == FULL or order.side is Side.BUY), None)
+
+
+def _own_sell(state: State, buy: LedgerOrder, limit: Exact) -> LedgerOrder | None:
+    """A SELL of any book, sent and not ended, that a BUY would trade with: an exit that came after the BUY was approved."""
+    if buy.side is not Side.BUY:
+        return None
+    orders = (order for book in state.books.values() for order in book.orders.values() if order.key == buy.key)
+    sent = (order for order in orders if order.side is Side.SELL and order.state in {OrderState.INTENDED, OrderState.WORKING})
+    return next((order for order in sent if order.limit <= limit), None)
 
 
 def _stale(state: State, run: Run) -> str | None:

@@ -35,7 +35,9 @@ class Trading:
         run, connection = self._desk.run(run_id), self._desk.broker.connection
         match next_to_send(self._desk.state, run):
             case Send() as decision:
-                if await self._desk.append_first(decisions.intended(self._desk.state, run, decision)):
+                if not await self._desk.append_first(decisions.intended(self._desk.state, run, decision)):
+                    return True
+                if not self._desk.order(decision.order.id).must_end:
                     await self._transmit(decision, connection, began)
                     await self._record(decision.order.id)
             case Withhold() as decision:

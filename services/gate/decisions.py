@@ -12,7 +12,7 @@ from services.gate.market import Market, observed_market
 from services.gate.numbers import amount, exact_arithmetic
 from services.gate.protecting import halt_tripped, verdict_of_caused
 from services.gate.rules.evidence import LEAST_LEFT
-from services.gate.valuation import Peak, Valuation, drawdown_pct, holding_rows, next_peak, quote_digest, value_book
+from services.gate.valuation import Peak, Valuation, drawdown_pct, holding_rows, next_peak, quote_digest, quote_marks, value_book
 from services.gate.verdict import judge
 from shared.ledger.hashing import state_hash
 from shared.ledger.owed import Owed
@@ -84,10 +84,10 @@ def _valued(state: State, book: Book, observed: Event, purpose: str) -> BookValu
     with exact_arithmetic():
         found = value_book(book.cash, holdings, market).value
         value = None if found is None else amount(found)
-        peak, digest = Peak(book.peak, book.previous, book.quoted), quote_digest(holdings, market)
+        peak, marks = Peak(book.peak, book.previous, book.quoted), quote_marks(holdings, market)
         if purpose == RUN:
-            peak = next_peak(peak, value, digest, observed.at)
-        seen = Breach(1, observed.at, digest, observed.envelope.run if purpose == RUN else None, (observed.id,))
+            peak = next_peak(peak, value, quote_digest(holdings, market), observed.at)
+        seen = Breach(1, observed.at, marks, observed.envelope.run if purpose == RUN else None, (observed.id,))
         return BookValued(
             purpose=purpose,
             cash=book.cash,
@@ -160,11 +160,13 @@ def _used_up(policy: Policy, book: Book, at: str) -> RunStopped | None:
 
 
 def _unpriced(run: Run, book: Book, market: Market) -> RunStopped | None:
-    """Not one of the names asked for or held has a price and a rate."""
+    """Not one of the names asked for or held has a price and a rate; where only rates are missing the broker is not ready."""
     names = tuple(sorted({*run.names, *book.holdings}))
     if not names or any(_has_price(market, key) for key in names):
         return None
-    return RunStopped(RunStatus.MARKET_DATA_UNAVAILABLE, f"no price or no rate for any of {named(names)}")
+    if any(market.price(key) is not None for key in names):
+        return RunStopped(RunStatus.BROKER_NOT_READY, f"no rate for any of {named(names)}")
+    return RunStopped(RunStatus.MARKET_DATA_UNAVAILABLE, f"no price for any of {named(names)}")
 
 
 def _has_price(market: Market, key: str) -> bool:

@@ -30,7 +30,6 @@ FIRST_PCT: Final = Decimal(1)
 """How far below the reference the first attempt of an exchange day goes, and how much lower each one after an unfilled one."""
 MOST_COLLARS: Final = 5
 """It widens up to this many times the price collar."""
-WHY: Final = "liquidation"
 
 
 class Exit(msgspec.Struct, frozen=True):
@@ -118,9 +117,9 @@ def _proposed(batch: Batch, exit_: Exit, ticks: Mapping[str, Decimal]) -> Propos
     symbol, currency = split_key(exit_.key)
     reference, tick = batch.market.price(exit_.key), ticks.get(exit_.key)
     limit = None
-    if reference is not None and reference > NOTHING and tick is not None and tick > NOTHING:
+    if reference is not None and tick is not None and tick > NOTHING:
         limit = str(exit_limit(reference, tick, exit_.unfilled, batch.limits.max_price_deviation_pct))
-    return ProposedOrder(symbol, currency, Side.SELL.value, str(exit_.shares), limit, WHY)
+    return ProposedOrder(symbol, currency, Side.SELL.value, str(exit_.shares), limit)
 
 
 def _against(order: Candidate, batch: Batch, exit_: Exit) -> list[Reason]:

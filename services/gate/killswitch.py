@@ -43,9 +43,11 @@ def next_breach(before: Breach | None, seen: Breach, value: Decimal | None, peak
 def _is_separate(before: Breach, seen: Breach) -> bool:
     """Whether a valuation is another observation than the newest that counted: other quotes, and 30 s later or the next run.
 
+    It rests on other quotes if a name has one of another time, so that selling one of the names makes no old quote a new one.
     Cash alone is always seen afresh.
     """
-    if seen.quotes == before.quotes != NO_HOLDINGS:
+    known = before.quotes.split()
+    if seen.quotes != NO_HOLDINGS and all(mark in known for mark in seen.quotes.split()):
         return False
     is_next_run = seen.run is not None and seen.run != before.run
     return is_next_run or parse(seen.at) - parse(before.at) >= SEPARATE

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 from msgspec.structs import replace
 
+from services.gate.blocks import MAX_REASON_CHARS
 from services.gate.books import book_view
 from services.gate.drafting import draft_of, policy_of, run_of, verdict_of
 from services.gate.exits import exits_of, liquidate, unfilled_on
@@ -89,7 +90,7 @@ def _liquidation(state: State, run: Run, evidence: Event) -> Verdict:
         wanted,
         pending={key: reserved_shares(book, key) for key in wanted},
         pending_all={key: sum((reserved_shares(other, key) for other in all_books), Decimal(0)) for key in wanted},
-        positions=seen.positions,
+        positions=state.account.last_positions if seen.positions is None else seen.positions,
         baseline=state.account.baseline,
         unfilled=unfilled_on(sale, exchange_day_of(evidence.at)),
     )
@@ -127,6 +128,9 @@ def proposed_again(found: Approval) -> ProposedOrder:
 def _lapsed(state: State, found: Approval) -> Reason | None:
     """Why an approval does not count any more."""
     adopted = policy_of(state)
+    found = state.approvals.get(found.order, found)
+    if found.halt is not None:
+        return reason(Rule.HALT, f"a {found.halt.kind} halt came after it was approved: {found.halt.reason[:MAX_REASON_CHARS]}")
     if is_expired(state, found):
         ttl_s = adopted.policy.limits.approval_ttl_s
         return reason(Rule.APPROVAL, f"{found.order} was judged at {found.at}, an approval counts for {ttl_s} s")

@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 import structlog
 from msgspec.structs import replace
 
-from shared.bus.borders import ARMED, border
+from shared.bus.borders import ARMED, border, kind_of
 from shared.bus.follower import Follower
 from shared.bus.keyring import Keyring, Signer
 from shared.bus.ports import Append, BusError, Conflict, IdReused, Log, LogBroken, Rpc, Stopping, Stored
@@ -82,13 +82,14 @@ class Participant(Follower[S]):
                 return await self._already(draft, written)
             message, cursor = self._message(self._as_of_now(draft), writer), self.cursor
             if ARMED:
-                await border(self.author, f"append.before.{draft.type}")
+                await border(self.author, f"append.before.{kind_of(draft.type, draft.run)}")
             try:
                 seq = await self._store(message)
             except Conflict as conflict:
                 return await self._moved(draft, writer, conflict, cursor)
             if ARMED:
-                await border(self.author, f"append.after.{draft.type}")
+                await border(self.author, f"append.after.{kind_of(draft.type, draft.run)}")
+            self._rounds = 0
             return await self._fold_own(Stored(seq, message.subject, message.msg_id, message.payload), writer)
 
     def _as_of_now(self, draft: Draft) -> Draft:

@@ -24,6 +24,7 @@ def reconciled(state: State, event: Event) -> State:
         name=data.account,
         found=dict(data.cash),
         positions=dict(data.positions),
+        last_positions=dict(data.positions),
         unattributed=dict(data.unattributed),
         differences=(),
         pending=data.pending,
@@ -41,6 +42,7 @@ def failed(state: State, event: Event) -> State:
         name=data.account or state.account.name,
         found=data.cash,
         positions=data.positions,
+        last_positions=state.account.last_positions if data.positions is None else data.positions,
         differences=data.differences,
         pending=(),
         looked_at=event.at,
@@ -69,6 +71,7 @@ def filled(account: Account, fill: FillSettled) -> Account:
         cash=None if account.cash is None else plus(account.cash, *flows),
         found=None if account.found is None else plus(account.found, *flows),
         positions=None if account.positions is None else plus(account.positions, (key, shares)),
+        last_positions=None if account.last_positions is None else plus(account.last_positions, (key, shares)),
     )
 
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from shared.ledger.parts import Halt
 from shared.protocol.envelope import Event
 from shared.protocol.events import Difference
 from shared.protocol.money import ZERO, Exact
@@ -14,7 +15,7 @@ class Account(msgspec.Struct, frozen=True):
     `found` and `positions` are the broker's own cash and shares as it last said, plus fills since; None: unknown.
     `unattributed` is cash that nothing explains, by currency since it was last adopted. `failed`: they differed when last looked
     at (time `looked_at`), in `differences`. `pending` are orders that explained a difference; they are looked at again at their
-    end.
+    end. `last_positions` are the broker's shares by its last complete answer, plus fills since, whatever was unknown after it.
     """
 
     cash: dict[str, Exact] | None = None
@@ -23,6 +24,7 @@ class Account(msgspec.Struct, frozen=True):
     name: str | None = None
     found: dict[str, Exact] | None = None
     positions: dict[str, Exact] | None = None
+    last_positions: dict[str, Exact] | None = None
     unattributed: dict[str, Exact] = {}
     differences: tuple[Difference, ...] = ()
     pending: tuple[str, ...] = ()
@@ -38,7 +40,8 @@ class Approval(msgspec.Struct, frozen=True):
     """An order over `approval_above` that waits for an operator; `order` is the id that it would have had.
 
     `at` and `policy_hash` are those of the verdict that said so, `given` is the `ApprovalGiven` that awaits its verdict, `caused`
-    the run in which it is judged afresh. `exchange` and `untrusted` stand as in its proposal.
+    the run in which it is judged afresh. `exchange` and `untrusted` stand as in its proposal. `halt` came after it was given, and
+    stops it for good.
     """
 
     order: str
@@ -55,3 +58,4 @@ class Approval(msgspec.Struct, frozen=True):
     exchange: str | None = None
     untrusted: bool = False
     caused: str | None = None
+    halt: Halt | None = None

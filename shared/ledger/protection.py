@@ -20,7 +20,7 @@ from shared.ledger.parts import (
 )
 from shared.ledger.periods import exchange_day_of
 from shared.ledger.places import change_order
-from shared.ledger.state import Book, Run, State
+from shared.ledger.state import Book, Run, State, whole_holdings
 from shared.protocol.envelope import Event
 from shared.protocol.events import BookValued, FlattenOrdered, HaltOrdered, HaltReset, HaltTripped, Verdict
 from shared.protocol.ids import DESK_BOOK
@@ -62,6 +62,16 @@ def halt_reset(state: State, event: Event) -> State:
         stays = any(halt.liquidate for halt in (state.halts.get(DESK_BOOK), book.halt) if halt is not None)
         sale = book.sale if stays else None
         state = with_book(state, replace(book, peak=book.peak if value is None else value, breach=None, sale=sale))
+        if book.sale is not None and sale is None:
+            state = _no_longer_sold(state, name)
+    return state
+
+
+def _no_longer_sold(state: State, name: str) -> State:
+    """What a halt was selling when it was lifted is neither sent nor left at work."""
+    for order in tuple(state.books[name].orders.values()):
+        if state.runs[order.run].kind == LIQUIDATION:
+            state = change_order(state, order.id, cancel=True)
     return state
 
 
@@ -90,7 +100,7 @@ def scope_of(state: State, scope: str) -> tuple[str, ...]:
 def without_done_sale(book: Book) -> Book:
     """The book without an order to sell that is carried out: no halt stands behind it, and no whole share is left."""
     sale = book.sale
-    if sale is None or sale.halted or any(sale.wants(key) and row.quantity >= 1 for key, row in book.holdings.items()):
+    if sale is None or sale.halted or any(sale.wants(key) for key in whole_holdings(book)):
         return book
     return replace(book, sale=None)
 
@@ -176,12 +186,17 @@ def _with_halt(state: State, scope: str, halt: Halt | None) -> State:
 
 
 def _stopping(state: State, names: tuple[str, ...], halt: Halt) -> State:
-    """Stop the open orders that a halt finds: a full one all of them, a reduce-only one BUYs."""
+    """Stop the open orders and the given approvals that a halt finds: a full one all of them, a reduce-only one BUYs."""
     for name in names:
         for order in tuple(state.books[name].orders.values()):
             if order.halt is None and (halt.kind == FULL or order.side is Side.BUY):
                 state = change_order(state, order.id, halt=halt)
-    return state
+    stopped = {
+        row.order: replace(row, halt=halt)
+        for row in state.approvals.values()
+        if row.book in names and row.given is not None and row.halt is None and (halt.kind == FULL or row.side == Side.BUY)
+    }
+    return replace(state, approvals={**state.approvals, **stopped}) if stopped else state
 
 
 HANDLERS: Final[dict[str, Callable[[State, Event], State]]] = {

@@ -55,6 +55,7 @@ __all__ = [
     "Step",
     "find_order",
     "halts_of",
+    "whole_holdings",
 ]
 
 
@@ -227,6 +228,11 @@ def halts_of(state: State, book: Book) -> tuple[Halt, ...]:
     """The halts in force for a book: the desk's, its own, and that of an evaluator that failed."""
     blind = Halt(REDUCE_ONLY, "evaluator failed: the value is unknown") if book.blind else None
     return tuple(halt for halt in (state.halts.get(DESK_BOOK), book.halt, blind) if halt is not None)
+
+
+def whole_holdings(book: Book) -> tuple[str, ...]:
+    """The instruments of which a book holds a whole share; a fraction is dust, and a book of dust is flat."""
+    return tuple(key for key, row in book.holdings.items() if row.quantity >= 1)
 
 
 def find_order(state: State, order: str) -> LedgerOrder | None:

@@ -250,7 +250,8 @@ class MarketObserved(Data, frozen=True):
     """Prices, ticks, FX and sessions at one time; what is absent is unknown.
 
     `purpose` is run, verdict, watch, liquidation or approval. `fx`: base units per unit of the currency. `ticks` by instrument
-    key, `sessions` by exchange. `positions`, for a liquidation: the broker's shares of each held name, None if unknown.
+    key, `sessions` by exchange. `positions`, for a liquidation: the broker's shares of each held name, None if unknown (then
+    its last complete answer counts).
     """
 
     purpose: str
@@ -281,7 +282,7 @@ class OrdersUsed(Data, frozen=True):
 class Breach(Data, frozen=True):
     """Valuations in a row that saw the drawdown at or over the limit, on separate quotes.
 
-    `at`, `quotes` (a digest of the quote times) and `run` (None: a watch or close) are those of the newest that counted.
+    `at`, `quotes` (marks of the held names' quote times) and `run` (None: a watch or close) are those of the newest that counted.
     """
 
     count: int

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 BOOK_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,11}", re.ASCII)
 RUN_ID: Final = re.compile(r"[0-9]{8}T[0-9]{4}-[a-z][a-z0-9_]{0,11}-(?:[1-9]|[ka][1-9])", re.ASCII)
+CAUSED_LETTERS: Final = ("k", "a")
 MAX_ORDERS: Final = 99
 MAX_ORDER_ID_CHARS: Final = 32
 DESK_BOOK: Final = "_desk"
@@ -71,6 +72,11 @@ def run_id(day: str, local_time: str, book: str, attempt: str = "1") -> str:
     if not RUN_ID.fullmatch(name):
         raise IdError(f"{name[:64]!r} is no run id")
     return name
+
+
+def is_caused(run: str | None) -> bool:
+    """Whether a run id is one of a run that the desk itself caused (`k` liquidation, `a` approval)."""
+    return run is not None and run.rpartition("-")[2][:1] in CAUSED_LETTERS
 
 
 def order_id(run: str, index: int) -> str:

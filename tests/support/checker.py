@@ -62,6 +62,19 @@ class Auditor(Protection):
         book, amount = self.books[event["book"]], Decimal(data["amount"])
         book.cash, book.deposited = book.cash + amount, book.deposited + amount
 
+    def _cashwithdrawn(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        book, amount = self.books[event["book"]], Decimal(data["amount"])
+        book.cash, book.deposited = book.cash - amount, book.deposited - amount
+        free = book.cash - sum((self._reserved(order) for order in book.open.values()), ZERO)
+        if free < 0:
+            self.say(event, f"takes {amount} out, which leaves {free} free")
+
+    def _bookclosed(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        self._cashwithdrawn(event, data)
+        book = self.books[event["book"]]
+        if book.cash or book.open or any(book.held.values()):
+            self.say(event, f"closes a book with {book.cash}, {len(book.open)} open orders and {dict(book.held)}")
+
     def _marketobserved(self, event: dict[str, Any], data: dict[str, Any]) -> None:
         self.observed[event["id"]] = {**data, "at": event["at"]}
         self.begins(event, data.get("purpose"))

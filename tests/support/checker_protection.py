@@ -126,7 +126,8 @@ class Protection:
         quantity, limit, tick = Decimal(row["quantity"]), Decimal(row["limit"]), Decimal(evidence["ticks"][key])
         pending = sum((o["left"] for b in self.books.values() for o in b.open.values() if o["key"] == key and not o["buy"]), ZERO)
         own = sum((o["left"] for o in book.open.values() if o["key"] == key and not o["buy"]), ZERO)
-        most = min(book.held[key] - own, Decimal(evidence["positions"][key]) - pending)
+        positions = evidence["positions"]  # None: the broker did not say, its last complete answer counted
+        most = book.held[key] - own if positions is None else min(book.held[key] - own, Decimal(positions[key]) - pending)
         if row["side"] != "SELL" or quantity < 1 or quantity % 1 or quantity > most:
             self.say(event, f"sells {row['side']} {quantity} of {key}, {most} can be sold")
         quote = next(q for q in evidence["quotes"] if f"{q['symbol']}:{q['currency']}" == key)

@@ -59,11 +59,11 @@ class Reset(Operation, frozen=True, tag="reset"):
     keep_holdings: Flag = False
 
     def draft(self, state: DeskState, tools: Tools) -> Draft:
-        """`HaltReset`; refused without a halt, and while anything is held unless that is to stay."""
+        """`HaltReset`; refused without a halt, and while a whole share is held unless that is to stay."""
         scope, books = scope_of(state.ledger, self.book)
         if halt_of(state.ledger, scope) is None:
             raise CommandRefused("not_halted", _not_halted(state.ledger, self.book))
-        held = tuple(book for book in books if book.holdings)
+        held = tuple(book for book in books if any(row.quantity >= 1 for row in book.holdings.values()))
         if held and not self.keep_holdings:
             told = names(tuple(f"{book.name} {key}" for book in held for key in book.holdings))
             raise CommandRefused("holding", f"still held: {told}; sell it, or add --keep-holdings")

@@ -45,7 +45,7 @@ maximum_pct = "1"
 """
 
 Orders = Sequence[tuple[str, str, int, str]]
-"""Orders of one day: side, symbol, shares, limit."""
+"""Orders of one day: side, symbol (`BHP:AUD` where its currency is not USD), shares, limit."""
 
 
 @dataclass(frozen=True)
@@ -145,10 +145,14 @@ class Stage:
 def _line(day: str, orders: Orders) -> str:
     """One line of a file of decisions."""
     rows = [
-        {"symbol": symbol, "currency": "USD", "side": side, "quantity": str(shares), "limit": limit}
-        for side, symbol, shares, limit in orders
+        {"symbol": name.partition(":")[0], "currency": name.partition(":")[2] or "USD", "side": side, **_size(shares, limit)}
+        for side, name, shares, limit in orders
     ]
     return json.dumps({"date": day, "orders": rows}) + "\n"
+
+
+def _size(shares: int, limit: str) -> dict[str, str]:
+    return {"quantity": str(shares), "limit": limit}
 
 
 def moved(factor: str, *, session: str, symbol: str = "*", **when: str) -> str:

@@ -206,3 +206,22 @@ def test_a_failing_reconciliation_blocks_buys_but_not_the_way_out_which_the_brok
     # 35 of 50 are left at the broker
     assert [(order.symbol, str(order.quantity)) for order in played.sent("SELL")] == [("AAA", "35"), ("BBB", "60")]
     assert (played.positions, sold(played)) == ({}, {"AAA": 35, "BBB": 60})
+
+
+def test_a_currency_that_falls_is_a_fall_of_the_book(tmp_path: Path) -> None:
+    scenario = (
+        entry("listing", symbols=["AAA"], currency="AUD", exchange="ASX")
+        + entry("fx", currency="AUD", rate="0.6")
+        + entry("fx", currency="AUD", rate="0.2", session=WED, through="end")
+    )
+    bought = {MON: [("BUY", "AAA:AUD", 90, "101")]}
+    played = Stage(tmp_path).rules(AT_ONCE).play(scenario, {"alpha": bought}, days=4)
+    log = played.log
+    (halt,) = log.of("HaltTripped")
+    bought_at, sold_at = log.data("FillSettled")
+
+    assert played.code == 0, played.err
+    # 90 × 100.02 × 0.6 and a fee of 1 AUD: 4598.32 are left, and 90 × 100 × 0.2
+    assert (at(halt), halt["data"]["value"]) == ("10-05T14:30", "6398.32")
+    assert [(fill["fx"], fill["cash_effect"]) for fill in (bought_at, sold_at)] == [("0.6", "-5401.68"), ("0.2", "1799.44")]
+    assert (played.positions, sold(played)) == ({}, {"AAA": 90})

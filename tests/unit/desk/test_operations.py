@@ -116,6 +116,12 @@ def test_a_reset_is_refused_while_anything_is_held_unless_that_is_to_stay() -> N
     assert draft(scribe, "reset", keep_holdings=True).data == HaltReset("_desk", "because", True)
 
 
+def test_dust_counts_as_flat_for_a_reset() -> None:
+    scribe = holding(desk(), shares="0.5")
+    scribe.write("desk", HaltOrdered("eq", "full", False, "drill"), "h1", book="eq")
+    assert draft(scribe, "reset", book="eq").data == HaltReset("eq", "because", False)
+
+
 def test_a_reset_that_keeps_holdings_needs_their_value() -> None:
     scribe = holding(desk(), value=None)
     scribe.write("desk", HaltOrdered("eq", "full", False, "drill"), "h1", book="eq")

@@ -183,6 +183,18 @@ def test_a_reduce_only_halt_withholds_buys_and_lets_sells_out():
     assert sent(scribe, run) == 1
 
 
+def test_a_buy_that_would_meet_an_exit_sent_after_its_approval_is_withheld():
+    scribe = desk("eq", "mo")
+    holding(scribe, "eq", "AAA", "10", "50")
+    entry = approved(scribe, "mo", ("AAA", BUY, "1", "49"), ("AAA", BUY, "1", "48"))
+    scribe.write("desk", HaltOrdered("eq", "full", True, "drill"), "request-1", book="eq")
+    run = liquidation(scribe, ("AAA", SELL, "10", "49"))
+    place(scribe, order_of(scribe, run, 1), "working")
+    assert withheld(scribe, entry) == (1, Withheld.SELF_TRADE)
+    withhold(scribe, order_of(scribe, entry, 1))
+    assert sent(scribe, entry) == 2
+
+
 def test_another_books_halt_stops_nothing_here():
     scribe = desk("eq", "mo")
     run = approved(scribe, "eq", ("BBB", BUY, "1", "10"))

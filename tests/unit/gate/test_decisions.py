@@ -17,6 +17,8 @@ from shared.protocol.events import (
     RunEnded,
     RunStarted,
     RunStopped,
+    SourcePaused,
+    SourceResumed,
     StateHashed,
     Verdict,
 )
@@ -117,6 +119,17 @@ def test_a_full_halt_stops_a_run(scope: str) -> None:
     walk.write("executor", HaltOrdered(scope, "full", False, "stop"), "h1", book=scope)
 
     assert cleared(walk) == RunStopped(RunStatus.HALTED, "full halt: stop")
+
+
+def test_a_paused_source_is_not_asked_and_the_run_says_why_until_it_is_resumed() -> None:
+    walk = Walk().seen()
+    walk.write("desk", SourcePaused("holidays"), "p1", book="alpha")
+    assert cleared(walk) == RunStopped(RunStatus.HALTED, "the source of alpha is paused: holidays")
+
+    again = Walk().seen()
+    again.write("desk", SourcePaused("holidays"), "p1", book="alpha")
+    again.write("desk", SourceResumed("back"), "p2", book="alpha")
+    assert isinstance(cleared(again), RunCleared)
 
 
 def test_a_run_of_a_book_that_is_not_there_is_stopped() -> None:

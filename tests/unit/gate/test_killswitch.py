@@ -45,11 +45,16 @@ def test_exactly_the_limit_is_a_breach(value: str, is_breach: bool) -> None:
         (seen("14:30:01", "q2", NEXT_RUN), True),
         (seen("14:40:00", "q1", NEXT_RUN), False),
         (seen("14:30:00", "q2", RUN), False),
+        (seen("14:40:00", "q0"), False),
+        (seen("14:40:00", "q0 q2"), True),
     ],
-    ids=["29 s later", "30 s later", "the same quotes", "the next run", "the next run, the same quotes", "the same run again"],
+    ids=[
+        *("29 s later", "30 s later", "the same quotes", "the next run", "the next run, the same quotes", "the same run again"),
+        *("one name less, the same quote", "one of two quotes is new"),
+    ],
 )
 def test_a_valuation_confirms_if_its_quotes_are_others_and_30_s_later_or_the_next_runs(now: Breach, counts: bool) -> None:
-    found = after(seen(run=RUN), now)
+    found = after(seen(quotes="q0 q1", run=RUN), now)
     assert found is not None
     assert found.count == (2 if counts else 1)
 

@@ -8,14 +8,17 @@ from msgspec.structs import replace
 from services.gate.decisions import decide
 from shared.ledger.owed import Owed
 from shared.protocol.events import (
+    AccountReconciled,
     ApprovalGiven,
     BookValued,
     CashDeposited,
+    Difference,
     HaltOrdered,
     HaltReset,
     HaltTripped,
     MarketObserved,
     PolicyAdopted,
+    ReconciliationFailed,
     RunCleared,
     RunEnded,
     RunSettled,
@@ -114,7 +117,8 @@ def test_the_next_run_of_a_halted_book_is_halted_without_the_agent_being_asked()
     for _ in range(3):
         walk.take()
     ended(walk)
-    walk.start_run("alpha")
+    walk.clock("slot", "2022-10-04T14:30:00.000000Z", ("alpha",), session="2022-10-04")
+    walk.run = walk.start_run("alpha")
     walk.seen(CRASH)
     walk.take()
     data = walk.decided().data
@@ -212,6 +216,15 @@ def test_what_the_broker_is_not_known_to_have_is_not_sold(positions: dict[str, s
     assert (row.approved, [reason.rule for reason in row.reasons]) == (False, [Rule.HOLDING])
 
 
+def test_while_the_brokers_position_is_unknown_its_last_complete_answer_counts() -> None:
+    walk = halted(holding())
+    line = Difference("positions", "a complete answer", None)
+    walk.write("executor", AccountReconciled("DU1", {"USD": Exact(5)}, {"AAA:USD": Exact(52)}, ()), "a")
+    walk.write("executor", ReconciliationFailed("DU1", (line,)), "b")
+    (row,) = liquidating(walk, {"AAA": "100"}, None).decisions
+    assert (row.approved, row.quantity) == (True, Exact(52))
+
+
 def test_an_attempt_after_an_unfilled_one_goes_lower_and_a_new_exchange_day_starts_again() -> None:
     walk = halted(holding())
     run = "20221003T1030-alpha-k1"
@@ -235,7 +248,13 @@ def test_an_attempt_after_an_unfilled_one_goes_lower_and_a_new_exchange_day_star
 
 
 def approved_again(
-    walk: Walk, prices: dict[str, str], *, policy: Policy | None = None, at: str | None = None, reset: bool = False
+    walk: Walk,
+    prices: dict[str, str],
+    *,
+    policy: Policy | None = None,
+    at: str | None = None,
+    halted: bool = False,
+    halted_since: bool = False,
 ) -> Verdict:
     """An order over 500 that was approved is judged afresh."""
     proposal = walk.proposed(ProposedOrder("BBB", "USD", "BUY", "12", "50"))
@@ -248,9 +267,12 @@ def approved_again(
         walk.write("desk", PolicyAdopted(policy, (), "another", "new"), "p2")
     if at is not None:
         walk.clock("slot", at)
-    if reset:
+    if halted:
         walk.write("desk", HaltOrdered("alpha", "full", False, "stop"), "h1", book="alpha")
     walk.write("desk", ApprovalGiven(order, "fine"), "r1")
+    if halted_since:
+        walk.write("desk", HaltOrdered("alpha", "full", False, "stop"), "h1", book="alpha")
+        walk.write("desk", HaltReset("alpha", "over"), "h2", book="alpha")
     run = "20221003T1030-alpha-a1"
     seen = observed("approval", walk.state.now or SLOT, prices)
     walk.write("executor", seen, run, book="alpha", run=run, cause="desk:ApprovalGiven:r1")
@@ -277,9 +299,10 @@ def test_an_approved_order_is_judged_by_all_rules_but_the_approvals_own() -> Non
         ({"prices": {}}, [Rule.QUOTE]),
         ({"prices": PRICES, "policy": limited(approval_above=Exact(501), max_position_pct=Exact(100))}, [Rule.APPROVAL]),
         ({"prices": PRICES, "at": "2022-10-03T15:30:00.000001Z"}, [Rule.APPROVAL]),
-        ({"prices": PRICES, "reset": True}, [Rule.HALT]),
+        ({"prices": PRICES, "halted": True}, [Rule.HALT]),
+        ({"prices": PRICES, "halted_since": True}, [Rule.HALT]),
     ],
-    ids=["out of the collar", "no price", "another policy", "too late", "halted"],
+    ids=["out of the collar", "no price", "another policy", "too late", "halted", "halted since, and reset"],
 )
 def test_an_approval_that_does_not_count_any_more_means_blocked(case: dict[str, Any], rules: list[Rule]) -> None:
     (row,) = approved_again(Walk(ASKS), **case).decisions

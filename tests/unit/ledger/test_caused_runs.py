@@ -1,5 +1,6 @@
 """Runs that the desk itself causes, and watch steps: what is owed, and in which order."""
 
+import pytest
 from msgspec.structs import replace
 
 from shared.ledger.caused import caused_run
@@ -9,6 +10,7 @@ from shared.protocol.events import (
     AccountReconciled,
     ApprovalGiven,
     ApprovalRefused,
+    HaltReset,
     MarketObserved,
     ProposalMade,
     RunEnded,
@@ -130,6 +132,26 @@ def test_an_attempt_in_which_nothing_could_be_sold_is_made_again_at_the_next_ste
     assert scribe.owes() == [("executor", "MarketObserved", "20221003T1040-eq-k1")]
 
 
+@pytest.mark.parametrize(("shares", "begins"), [("10", False), ("9.5", False), ("9", True)])
+def test_what_orders_at_work_sell_already_is_not_sold_again(shares: str, begins: bool) -> None:
+    scribe = Protected()
+    for order in scribe.approve(scribe.start_run("eq"), ("AAA", SELL, shares, "120"), ("BBB", SELL, "10", "120")):
+        scribe.placed(order)
+    scribe.ordered("reduce_only", liquidate=True)  # which leaves exits at work
+    assert scribe.owes() == ([("executor", "MarketObserved", K1)] if begins else [])
+
+
+def test_every_ended_caused_run_is_counted() -> None:
+    scribe = Protected()
+    scribe.tripped()
+    digests = []
+    for number in (1, 2):
+        scribe.sold(number)
+        scribe.settled(f"20221003T1030-eq-k{number}")
+        digests.append(scribe.book().caused)
+    assert (scribe.book().counts, len(set(digests))) == ({"liquidation": 2}, 2)
+
+
 def test_two_attempts_that_send_are_at_least_watch_s_apart() -> None:
     scribe = Protected()
     scribe.tripped()
@@ -137,7 +159,7 @@ def test_two_attempts_that_send_are_at_least_watch_s_apart() -> None:
     scribe.placed(order)
     scribe.closed(order)  # rejected or cancelled by the exchange: nothing was sold
     scribe.settled(K1)
-    for at, tries in ((SOON, False), (WATCH, True)):  # 600 s and 1,800 s later
+    for at, tries in ((SOON, False), ("2022-10-03T14:45:00.000000Z", True)):  # 600 s and 900 s later
         scribe.clock("watch", at)
         scribe.looked()
         scribe.watched("7000", breach(2))
@@ -211,6 +233,7 @@ def test_an_approval_causes_a_run_that_judges_its_order_once() -> None:
     observe(scribe, A1, "r1")
     assert scribe.owes() == [("gate", "Verdict", A1)]
     assert scribe.state.runs[A1].approval == replace(scribe.state.approvals[order], caused=None)
+    assert (scribe.state.approvals[order].caused, scribe.book().runs) == (A1, (A1,))
     scribe.approve(A1, ("AAA", BUY, "1", "100"), kind="approval")
     assert (scribe.state.approvals, scribe.book().month.used) == ({}, 1)
     assert scribe.owes() == [("executor", "OrderIntended", f"{A1}-1")]
@@ -231,7 +254,12 @@ def test_two_approvals_are_judged_one_after_the_other() -> None:
     assert scribe.owes() == [("gate", "Verdict", A1)]
     scribe.approve(A1, kind="approval")
     scribe.settled(A1)
-    assert scribe.owes() == [("executor", "MarketObserved", "20221003T1030-eq-a2")]
+    a2 = "20221003T1030-eq-a2"
+    assert scribe.owes() == [("executor", "MarketObserved", a2)]
+    observe(scribe, a2, "r2")
+    found = scribe.state.runs[a2].approval
+    assert found is not None
+    assert found.order == second
 
 
 def test_a_refused_order_is_not_judged_again_and_one_under_judgement_cannot_be_refused() -> None:
@@ -243,7 +271,7 @@ def test_a_refused_order_is_not_judged_again_and_one_under_judgement_cannot_be_r
     scribe.write("desk", ApprovalGiven(second, "yes"), "r3")
     observe(scribe, A1, "r3")
     scribe.write("desk", ApprovalRefused(second, "no"), "r4")
-    assert scribe.owes() == [("gate", "Verdict", A1)]
+    assert (scribe.owes(), list(scribe.state.approvals)) == ([("gate", "Verdict", A1)], [second])
 
 
 def test_a_halt_after_an_approval_stops_the_order_for_good() -> None:
@@ -254,6 +282,26 @@ def test_a_halt_after_an_approval_stops_the_order_for_good() -> None:
     (sent,) = scribe.approve(A1, ("AAA", BUY, "1", "100"), kind="approval")
     scribe.ordered("full")
     assert scribe.order(sent).must_end
+
+
+def test_a_halt_stops_an_approval_that_was_given_before_it_for_good_and_leaves_what_still_waits() -> None:
+    scribe = Protected()
+    first, second = asking(scribe, 2)
+    scribe.write("desk", ApprovalGiven(first, "fine"), "r1")
+    scribe.ordered("reduce_only")
+    scribe.write("desk", HaltReset("eq", "over"), "reset", book="eq")
+    scribe.write("desk", ApprovalGiven(second, "fine"), "r2")
+    assert [row.halt is not None for row in scribe.state.approvals.values()] == [True, False]
+
+
+def test_a_reset_stops_what_the_halt_was_selling() -> None:
+    scribe = Protected()
+    scribe.tripped()
+    first, second = scribe.sold(1, ("AAA", SELL, "10", "99"), ("BBB", SELL, "10", "99"))
+    scribe.placed(first)
+    scribe.write("desk", HaltReset("eq", "keep them", True), "reset", book="eq")
+    assert (scribe.order(first).must_end, scribe.order(second).must_end) == (True, True)
+    assert scribe.owes() == [("executor", "OrderClosed", first), ("executor", "OrderIntended", second)]
 
 
 def test_a_stopped_run_of_a_dead_agent_keeps_nothing_from_being_sold() -> None:
@@ -271,3 +319,14 @@ def test_a_policy_with_one_confirmation_trips_at_the_first_breach() -> None:
     scribe.looked()
     scribe.watched("7000", breach(1))
     assert scribe.owes() == [("gate", "HaltTripped", "eq-20221003T150000Z")]
+
+
+def test_a_second_trip_in_one_step_is_another_event() -> None:
+    scribe = Protected()
+    scribe.clock("watch", WATCH)
+    scribe.looked()
+    scribe.watched(None)
+    scribe.tripped("evaluator_failed")
+    scribe.watched("7000", breach(2))
+    (item,) = owed(scribe.state)
+    assert (item.type, item.about, item.k) == ("HaltTripped", "eq-20221003T150000Z", 2)

@@ -44,3 +44,9 @@ def test_a_limit_on_exposure_needs_the_books_own_buys_at_work_too() -> None:
 def test_a_limit_over_all_books_needs_what_all_of_them_hold_and_buy() -> None:
     for account in (AccountLimits(max_gross_pct=Exact(50)), AccountLimits(max_position_pct=Exact(50))):
         assert judged_names(under(Limits(), account), "alpha", []) == ("AAA:USD", "BBB:USD", "BRK B:USD")
+
+
+def test_without_a_policy_nothing_is_summed() -> None:
+    state = replace(desk(), policy=None)
+
+    assert judged_names(state, "alpha", ["ZZZ:USD"]) == ("AAA:USD", "ZZZ:USD")
