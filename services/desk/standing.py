@@ -17,7 +17,10 @@ UNKNOWN = "unknown"
 
 
 class Reconciliation(msgspec.Struct, frozen=True):
-    """The account when last looked at: `agrees` is None before that. `borrowed` is what it owes, amounts by currency."""
+    """The account when last looked at: `agrees` is None before that. `borrowed` is what it owes, amounts by currency.
+
+    `adopted`: an operator accepted something since then.
+    """
 
     account: str | None
     at: str | None
@@ -27,6 +30,7 @@ class Reconciliation(msgspec.Struct, frozen=True):
     borrowed: dict[str, Exact]
     baseline: dict[str, Exact]
     pending: tuple[str, ...]
+    adopted: bool = False
 
 
 class PolicyInForce(msgspec.Struct, frozen=True):
@@ -84,6 +88,7 @@ def _reconciliation(account: AccountSummary) -> Reconciliation:
         borrowed=account.borrowed,
         baseline=account.baseline,
         pending=account.pending,
+        adopted=account.adopted,
     )
 
 
@@ -141,6 +146,8 @@ def _account(found: Reconciliation | None) -> Iterator[str]:
     else:
         told = "buying is blocked, selling is not; `propdesk adopt` books what you accept"
         yield f"account {found.account or UNKNOWN} did not agree with the books at {found.at}: {told}"
+    if found.adopted:
+        yield "something was adopted since: the next look at the account, before a run, shows whether all is explained"
     for row in found.differences:
         yield f"  {row.what}: expected {row.expected or UNKNOWN}, found {row.found or UNKNOWN}"
     for currency, amount in found.unattributed.items():
