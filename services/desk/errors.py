@@ -15,6 +15,10 @@ class UsageError(DeskError):
     exit_code = 2
 
 
+class DirectoryInUse(UsageError):
+    """Another process works in the data directory."""
+
+
 class RunFailed(DeskError):
     """The run stopped abnormally; `details` are further lines, such as the end of a service's log."""
 

@@ -2,15 +2,16 @@
 
 import json
 import secrets
+import time
 from collections.abc import Callable
 
 import msgspec
 
 from services.desk.commands import SUBJECT, Done, carry_out
-from services.desk.console import say, show, show_json
+from services.desk.console import show, show_json
 from services.desk.desk_keys import DeskKeys
-from services.desk.embedded import Work, running_desk, with_log, with_running
-from services.desk.errors import DeskError, RunFailed, UsageError
+from services.desk.embedded import running_desk, with_log, with_running
+from services.desk.errors import DeskError, DirectoryInUse, LogLost, RunFailed, UsageError
 from services.desk.layout import Layout
 from services.desk.operations.base import CommandRefused, Operation
 from services.desk.operations.keys import Rotate
@@ -27,7 +28,10 @@ from shared.bus.prefixes import OnDrop
 from shared.protocol.envelope import Event, canonical
 
 ANSWER_S = 30.0
-ASK_AGAIN = 2
+AGAIN_S = 30.0
+PAUSE_S = 0.2
+PASSING = frozenset({"busy", "ending"})
+"""Why a desk refuses a command that it would take a moment earlier or later."""
 
 
 def request_id(given: str | None) -> str:
@@ -41,7 +45,9 @@ def operate(layout: Layout, command: Operation, *, as_json: bool) -> None:
     try:
         payload = canonical(command)
         command = read_command(payload)
-        done = ask(layout, payload) if running_desk(layout) is not None else with_log(layout, Appending(layout, command))
+        done = _carried_out(layout, payload, command)
+    except UnicodeEncodeError as error:
+        raise UsageError("a text that is no UTF-8 cannot stand in the log") from error
     except CommandRefused as error:
         raise UsageError(str(error)) from error
     if as_json:
@@ -50,29 +56,38 @@ def operate(layout: Layout, command: Operation, *, as_json: bool) -> None:
         show(f"{command.told()} ({done.event} stands at sequence {done.seq})")
 
 
+def _carried_out(layout: Layout, payload: bytes, command: Operation) -> Done:
+    """By the desk that runs, else by ourselves under its lock; raises `CommandRefused`, `DeskError`.
+
+    A desk that is ending or starting, another command that has the lock, an answer that was lost, as when the desk's own key was
+    the one rotated: ask again, for it is one event however often.
+    """
+    until = time.monotonic() + AGAIN_S
+    while True:
+        try:
+            return ask(layout, payload) if running_desk(layout) is not None else with_log(layout, Appending(layout, command))
+        except CommandRefused as error:
+            if error.code not in PASSING or time.monotonic() > until:
+                raise
+        except (DirectoryInUse, RunFailed) as error:
+            if isinstance(error, LogLost) or time.monotonic() > until:
+                raise
+        time.sleep(PAUSE_S)
+
+
 def ask(layout: Layout, payload: bytes) -> Done:
     """Let the running desk do it; raises `CommandRefused`, `DeskError`."""
 
     async def work(connection: Connection, _keys: DeskKeys) -> bytes:
         return await connection.rpc.request(SUBJECT, payload, ANSWER_S)
 
-    answer = json.loads(_repeated(layout, work))
+    answer = json.loads(with_running(layout, work))
     if "error" in answer:
         raise CommandRefused(answer["error"]["code"], answer["error"]["message"])
     try:
         return msgspec.convert(answer, Done)
     except msgspec.ValidationError as error:
         raise DeskError(f"the desk's answer cannot be read: {error}") from error
-
-
-def _repeated(layout: Layout, work: Work[bytes]) -> bytes:
-    """Ask again when no answer came: it is one event however often, and the desk's own key may have been the one rotated."""
-    for _ in range(ASK_AGAIN):
-        try:
-            return with_running(layout, work)
-        except RunFailed as error:
-            say(f"{error}; asking again")
-    return with_running(layout, work)
 
 
 class Appending:

@@ -1,5 +1,10 @@
 """Looks at the account and the market, and says what it saw: reconciliation before each run and after each gap, observations."""
 
+from collections.abc import Mapping
+from decimal import Decimal
+
+import structlog
+
 from services.executor import decisions
 from services.executor.broker import BrokerOrder, Observation
 from services.executor.desk import Desk, OutOfStep
@@ -7,9 +12,32 @@ from services.executor.fills import unsettled
 from services.executor.reconcile import Picture, reconcile, sent_orders
 from services.executor.trading import Trading
 from shared.ledger.owed import Owed
-from shared.ledger.state import LIQUIDATION, OrderState
-from shared.protocol.events import ReconciliationFailed
+from shared.ledger.periods import exchange_day_of
+from shared.ledger.state import LIQUIDATION, OrderState, State
+from shared.protocol.events import AccountReconciled, ReconciliationFailed
 from shared.protocol.money import ZERO
+
+
+class Alarms:
+    """Says in the log of this process, once an exchange day each, that cash is in no book or that money is owed."""
+
+    def __init__(self) -> None:
+        """Nothing was said yet."""
+        self._said: dict[str, str] = {}
+        self._log = structlog.get_logger()
+
+    def raised_by(self, state: State, result: AccountReconciled | ReconciliationFailed) -> None:
+        """What a look at the account gives reason to say."""
+        day = exchange_day_of(state.now) if state.now else ""
+        unattributed = result.unattributed if isinstance(result, AccountReconciled) else {}
+        owed = {currency: -amount for currency, amount in (result.cash or {}).items() if amount < ZERO}
+        self._say(day, "cash is in no book", unattributed)
+        self._say(day, "the account owes money", owed)
+
+    def _say(self, day: str, what: str, amounts: Mapping[str, Decimal]) -> None:
+        if amounts and self._said.get(what) != day:
+            self._said[what] = day
+            self._log.warning(what, alarm=True, amounts={name: str(amount) for name, amount in amounts.items()})
 
 
 class AccountWatch:
@@ -18,6 +46,7 @@ class AccountWatch:
     def __init__(self, desk: Desk, trading: Trading) -> None:
         """Watch for `desk`; what ended unnoticed is closed by `trading`."""
         self._desk, self._trading = desk, trading
+        self._alarms = Alarms()
 
     async def reconcile(self, item: Owed) -> None:
         """Before a run, at a watch or after a pending order's end: book what the log lacks, one order at a time, then compare."""
@@ -26,6 +55,7 @@ class AccountWatch:
             return
         state = self._desk.state
         result = reconcile(state, picture)
+        self._alarms.raised_by(state, result)
         if item.run is not None:
             await self._desk.append(decisions.reconciled(state, self._desk.run(item.run), result))
         elif decisions.is_of_step(state, item):

@@ -118,10 +118,10 @@ def caused_names(state: State, item: Owed) -> tuple[str, ...]:
 
 
 def run_names(state: State, run: Run) -> tuple[str, ...]:
-    """Instruments to price before a run, by key."""
+    """Instruments to price before a run by key: those the source wants, as far as they can be names at all, held, or at work."""
     book = state.books[run.book]
     working = {order.key for order in book.orders.values()}
-    return tuple(sorted({*run.names, *book.holdings, *working}))
+    return tuple(sorted({*filter(_is_name, run.names), *book.holdings, *working}))
 
 
 def verdict_names(state: State, run: Run) -> tuple[str, ...]:

@@ -101,6 +101,7 @@ class CheckState(msgspec.Struct, frozen=True):
             day_start=self.day_start,
             day_flows=self.day_flows,
             currencies=tuple(sorted({self.base_currency, *held})),
+            borrowed=tuple(sorted(currency for currency, amount in self.foreign_cash.items() if amount < ZERO)),
             exchanges=self.exchanges,
             rest=Rest(used_day=len(others)),
             reserves=all(order.fx and order.schedule for order in own if order.side is Side.BUY),

@@ -100,8 +100,11 @@ def valued(book: Book, value: Exact | None, day: str) -> Book:
 
 def with_order(book: Book, order: LedgerOrder, counted: int = 0) -> Book:
     """The book with an open order put in, or an ended one taken out; `counted` is +1 at approval, −1 when withheld."""
-    others = {name: old for name, old in book.orders.items() if name != order.id} if not order.state.is_open else book.orders
-    orders = {**others, order.id: order} if order.state.is_open else others
+    orders = dict(book.orders)
+    if order.state.is_open:
+        orders[order.id] = order
+    else:
+        orders.pop(order.id, None)
     if not counted:
         return replace(book, orders=orders)
     month, day = order.counted

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from shared.ledger import account, approvals, books, caused, marks, protection
 from shared.ledger.books import with_book
-from shared.ledger.periods import exchange_day_of, month_of
+from shared.ledger.periods import exchange_day_of, exchange_time_of, month_of
 from shared.ledger.places import change_order, with_order
 from shared.ledger.state import PROPOSAL, Book, LedgerOrder, OrderState, Run, State, Step, find_order
-from shared.protocol.envelope import Event, sha256_hex
+from shared.protocol.envelope import EnvelopeError, Event, sha256_hex
 from shared.protocol.events import (
     BookClosed,
     BookOpened,
@@ -33,16 +33,21 @@ from shared.protocol.events import (
     SourcePaused,
     Verdict,
 )
-from shared.protocol.ids import DESK_BOOK, about_of, run_of
+from shared.protocol.ids import DESK_BOOK, about_of, run_id, run_of
 from shared.protocol.instants import compact
 from shared.protocol.market import Side
 from shared.protocol.money import Exact, wide_context
 
 __all__ = ["apply", "find_order"]
 
+MAX_RUN_CHARS: Final = 80
+
 
 def apply(state: State, event: Event) -> State:
-    """The state after `event`, which must be the next of the log; dry events change nothing but `seq`."""
+    """The state after `event`, which must be the next of the log; dry events change nothing but `seq`.
+
+    Raises `EnvelopeError` for one that is no fact: data that do not fit their type, a run that nobody may start now.
+    """
     handler = _HANDLERS.get(event.type)
     after = state if handler is None or event.envelope.mode == "dry" else handler(state, event)
     return marks.marked(state, replace(after, seq=event.seq), event)
@@ -95,6 +100,9 @@ def _run_started(state: State, event: Event) -> State:
     data = event.expect(RunStarted)
     if event.run is None or state.step is None:
         return state
+    clock = state.step.clock
+    if event.run in state.step.started or event.run != run_id(clock.session, exchange_time_of(clock.to), event.book):
+        raise EnvelopeError(f"the run {event.run[:MAX_RUN_CHARS]!r} is not that of this step, or was started before")
     run = Run(event.run, event.book, data.source, data.slot, data.session, data.names, event)
     step = replace(state.step, started=(*state.step.started, run.id))
     state = replace(state, runs={**state.runs, run.id: run}, step=step)

@@ -1,6 +1,7 @@
 """Writes logs by hand for tests of what folds them: real envelopes, sequence numbers and links."""
 
 from shared.ledger.fold import apply
+from shared.ledger.periods import exchange_time_of
 from shared.ledger.state import State
 from shared.protocol.envelope import Draft, Event, read_event, seal
 from shared.protocol.events import (
@@ -19,7 +20,7 @@ from shared.protocol.events import (
     RunStarted,
     Verdict,
 )
-from shared.protocol.ids import DESK_BOOK, prefix
+from shared.protocol.ids import DESK_BOOK, prefix, run_id
 from shared.protocol.instants import compact
 from shared.protocol.market import Instrument, Side
 from shared.protocol.money import Exact, Money
@@ -80,7 +81,8 @@ class Scribe:
 
     def start_run(self, book: str, names: tuple[str, ...] = ("AAA:USD",)) -> str:
         """A `RunStarted` of the slot."""
-        run = f"20221003T1030-{book}-1"
+        clock = self.state.step.clock if self.state.step else None
+        run = run_id(clock.session, exchange_time_of(clock.to), book) if clock else f"20221003T1030-{book}-1"
         self.write("agent", RunStarted("scripted", SLOT, SESSION, names), run, book=book, run=run)
         return run
 

@@ -18,7 +18,7 @@ from shared.ledger.reservations import free_cash
 from shared.ledger.state import Book
 from shared.protocol.envelope import Draft
 from shared.protocol.events import BookClosed, BookOpened, CashDeposited, CashWithdrawn, EventData
-from shared.protocol.money import Exact
+from shared.protocol.money import ZERO, Exact
 
 MAX_BOOKS = 100
 
@@ -112,6 +112,8 @@ class CloseBook(Operation, frozen=True, tag="close_book"):
             raise CommandRefused("holding", f"{book.name} still holds {names(tuple(book.holdings))}: sell it first")
         if book.orders:
             raise CommandRefused("reserved", f"orders of {book.name} have not ended: {names(tuple(book.orders))}")
+        if book.cash < ZERO:
+            raise CommandRefused("owes", f"{book.name} owes {-book.cash} {book.currency}: deposit that first")
         if book.runs:
             raise CommandRefused("running", f"{book.runs[0]} has not ended: try again in a moment")
         return about_request(state, self.book, self.request, BookClosed(book.cash, self.reason))

@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,16 @@ def test_a_new_book_is_opened_closed_and_never_opened_again(ended: Path) -> None
     ask(ended, "book", "close", "spare", *WHY)
     assert status(ended)["standing"]["closed"] == ["spare"]
     assert "a name is used once" in refused(ended, "deposit", "spare", "1", "--open", "--source", "hold", *WHY)
+
+
+def test_two_commands_at_once_beside_a_stopped_desk_are_both_carried_out(ended: Path) -> None:
+    before = status(ended)["last_seq"]
+    both = [[str(PROPDESK), "deposit", "momentum", "1", "--json", *WHY, "--dir", str(ended)] for _ in range(2)]
+    asked = [subprocess.Popen(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for args in both]
+    answers = [one.communicate(timeout=90) for one in asked]
+    assert [one.returncode for one in asked] == [0, 0], answers
+    assert {json.loads(out)["seq"] for out, _ in answers} == {before + 1, before + 2}
+    assert [err for _, err in answers] == ["", ""]
 
 
 BAD = (
@@ -184,7 +195,8 @@ def test_shares_that_appear_by_themselves_block_buying_until_they_are_adopted(tm
         assert "there is no book nobody" in told
         ask(folder, "adopt", "--position", "MSFT", "--reason", "they were always mine")
         code, out, err = end()
-    assert code == 0, err
+    assert code == 3, err
+    assert "runs failed" in err.replace("1 run failed", "1 runs failed")
     assert json.loads(out)["books"]
     found = status(folder)["standing"]["reconciliation"]
     assert (found["agrees"], found["baseline"]) == (True, {"MSFT:USD": "3"})
@@ -253,3 +265,18 @@ def test_an_order_that_needs_approval_is_listed_judged_afresh_when_approved_and_
     assert [(row["order"], row["symbol"], row["quantity"]) for row in sent] == [
         (placed["data"]["order"], listed[0]["symbol"], listed[0]["quantity"])
     ]
+
+
+def test_cash_that_nothing_explains_is_in_no_book_until_it_is_adopted_and_is_no_deposit_then(tmp_path: Path) -> None:
+    folder, script = tmp_path / "desk", tmp_path / "scenario.toml"
+    script.write_text('[[adjust]]\nsession = "2022-12-28"\ncurrency = "USD"\namount = "12.5"\n')
+    run_json(folder, "--days", "2", "--scenario", str(script), "--source", "equal_weight")
+    before = status(folder)
+    assert before["standing"]["reconciliation"]["unattributed"] == {"USD": "12.5"}
+    assert before["standing"]["reconciliation"]["agrees"] is True
+    ask(folder, "adopt", "--dividend", "AAPL", *WHY)
+    after = status(folder)
+    assert after["standing"]["reconciliation"]["unattributed"] == {}
+    (was,), (now,) = before["books"], after["books"]
+    assert Decimal(now["cash"]) - Decimal(was["cash"]) == Decimal("12.5")
+    assert now["deposited"] == was["deposited"] == "10000.00"

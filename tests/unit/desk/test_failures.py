@@ -14,12 +14,13 @@ from tests.unit.desk.histories import History, approves, plan_of
 
 
 def ended(*ends: tuple[RunStatus, str]) -> History:
-    """A history in which one run after another of the book f ended."""
-    history = History(plan_of("f")).opens()
-    for status, message in ends:
-        history.step()
-        run = history.started("f")
-        history.add("agent", "f", run, RunEnded(status, message), run)
+    """A history of one slot in which a run of the book f, then of g, ended."""
+    books = ("f", "g")[: len(ends)]
+    history = History(plan_of(*books)).opens()
+    history.step()
+    for book, (status, message) in zip(books, ends, strict=True):
+        run = history.started(book)
+        history.add("agent", book, run, RunEnded(status, message), run)
     return history
 
 

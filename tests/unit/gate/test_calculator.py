@@ -140,6 +140,13 @@ def test_foreign_cash_at_the_broker_lets_its_currency_be_bought_under_deny(desk:
     assert found == [[], ["currency"], ["currency"]]
 
 
+def test_foreign_cash_below_0_blocks_buying_under_deny(desk: Desk) -> None:
+    for word, block in (("deny", "reduce_only"), ("allow", None)):
+        desk.policy.write_text(POLICY.replace("[policy.universe]", f'foreign_currency = "{word}"\n[policy.universe]'), "utf-8")
+        found = desk.check(state(foreign_cash={"AUD": "-1"}), [buy()])["block"]
+        assert (found and found["kind"]) == block
+
+
 def test_a_holding_that_left_the_universe_is_sold_on_the_exchange_it_was_bought_on(desk: Desk) -> None:
     quotes = [*state()["quotes"], {"symbol": "OLD", "currency": "USD", "last": "10", "kind": "sim", "at": AT}]
     held = {"symbol": "OLD", "currency": "USD", "quantity": "3"}

@@ -117,7 +117,8 @@ def test_the_next_run_of_a_halted_book_is_halted_without_the_agent_being_asked()
     for _ in range(3):
         walk.take()
     ended(walk)
-    walk.start_run("alpha")
+    walk.clock("slot", "2022-10-04T14:30:00.000000Z", ("alpha",), session="2022-10-04")
+    walk.run = walk.start_run("alpha")
     walk.seen(CRASH)
     walk.take()
     data = walk.decided().data

@@ -10,6 +10,7 @@ from shared.protocol.events import (
     AccountReconciled,
     ApprovalGiven,
     ApprovalRefused,
+    FlattenOrdered,
     HaltReset,
     MarketObserved,
     ProposalMade,
@@ -17,7 +18,7 @@ from shared.protocol.events import (
     RunStopped,
     Verdict,
 )
-from shared.protocol.market import ProposedOrder
+from shared.protocol.market import ProposedOrder, Side
 from shared.protocol.money import Exact
 from shared.protocol.reasons import RunStatus, StopReason
 from tests.support.scribe import CLOSE, POLICY, SLOT, decision
@@ -159,7 +160,7 @@ def test_two_attempts_that_send_are_at_least_watch_s_apart() -> None:
     scribe.placed(order)
     scribe.closed(order)  # rejected or cancelled by the exchange: nothing was sold
     scribe.settled(K1)
-    for at, tries in ((SOON, False), (WATCH, True)):  # 600 s and 1,800 s later
+    for at, tries in ((SOON, False), ("2022-10-03T14:45:00.000000Z", True)):  # 600 s and 900 s later
         scribe.clock("watch", at)
         scribe.looked()
         scribe.watched("7000", breach(2))
@@ -206,13 +207,13 @@ def test_a_halt_with_liquidation_is_work_to_do_whatever_was_lost_in_memory() -> 
     assert scribe.owes() == [("executor", "MarketObserved", K1)]
 
 
-def asking(scribe: Protected, count: int = 1) -> list[str]:
+def asking(scribe: Protected, count: int = 1, side: Side = BUY) -> list[str]:
     """A run whose orders need approval; their ids."""
     run = scribe.start_run("eq")
-    proposed = tuple(ProposedOrder("AAA", "USD", "BUY", str(n), "100", exchange="SMART") for n in range(1, count + 1))
+    proposed = tuple(ProposedOrder("AAA", "USD", side.value, str(n), "100", exchange="SMART") for n in range(1, count + 1))
     scribe.write("agent", ProposalMade("s", proposed, "", StopReason.SUBMITTED), run, book="eq", run=run)
     rows = tuple(
-        replace(decision(n, ("AAA", BUY, str(n), "100"), ""), approved=False, needs_approval=True, order=None)
+        replace(decision(n, ("AAA", side, str(n), "100"), ""), approved=False, needs_approval=True, order=None)
         for n in range(1, count + 1)
     )
     scribe.write("gate", Verdict("proposal", rows, (), None, None, "p", "1", (), SLOT), run, book="eq", run=run)
@@ -233,6 +234,7 @@ def test_an_approval_causes_a_run_that_judges_its_order_once() -> None:
     observe(scribe, A1, "r1")
     assert scribe.owes() == [("gate", "Verdict", A1)]
     assert scribe.state.runs[A1].approval == replace(scribe.state.approvals[order], caused=None)
+    assert (scribe.state.approvals[order].caused, scribe.book().runs) == (A1, (A1,))
     scribe.approve(A1, ("AAA", BUY, "1", "100"), kind="approval")
     assert (scribe.state.approvals, scribe.book().month.used) == ({}, 1)
     assert scribe.owes() == [("executor", "OrderIntended", f"{A1}-1")]
@@ -253,7 +255,12 @@ def test_two_approvals_are_judged_one_after_the_other() -> None:
     assert scribe.owes() == [("gate", "Verdict", A1)]
     scribe.approve(A1, kind="approval")
     scribe.settled(A1)
-    assert scribe.owes() == [("executor", "MarketObserved", "20221003T1030-eq-a2")]
+    a2 = "20221003T1030-eq-a2"
+    assert scribe.owes() == [("executor", "MarketObserved", a2)]
+    observe(scribe, a2, "r2")
+    found = scribe.state.runs[a2].approval
+    assert found is not None
+    assert found.order == second
 
 
 def test_a_refused_order_is_not_judged_again_and_one_under_judgement_cannot_be_refused() -> None:
@@ -265,7 +272,7 @@ def test_a_refused_order_is_not_judged_again_and_one_under_judgement_cannot_be_r
     scribe.write("desk", ApprovalGiven(second, "yes"), "r3")
     observe(scribe, A1, "r3")
     scribe.write("desk", ApprovalRefused(second, "no"), "r4")
-    assert scribe.owes() == [("gate", "Verdict", A1)]
+    assert (scribe.owes(), list(scribe.state.approvals)) == ([("gate", "Verdict", A1)], [second])
 
 
 def test_a_halt_after_an_approval_stops_the_order_for_good() -> None:
@@ -313,3 +320,36 @@ def test_a_policy_with_one_confirmation_trips_at_the_first_breach() -> None:
     scribe.looked()
     scribe.watched("7000", breach(1))
     assert scribe.owes() == [("gate", "HaltTripped", "eq-20221003T150000Z")]
+
+
+def test_a_second_trip_in_one_step_is_another_event() -> None:
+    scribe = Protected()
+    scribe.clock("watch", WATCH)
+    scribe.looked()
+    scribe.watched(None)
+    scribe.tripped("evaluator_failed")
+    scribe.watched("7000", breach(2))
+    (item,) = owed(scribe.state)
+    assert (item.type, item.about, item.k) == ("HaltTripped", "eq-20221003T150000Z", 2)
+
+
+def test_a_flatten_of_one_name_begins_only_for_that_name_and_leaves_a_sources_orders_at_work() -> None:
+    scribe = Protected()
+    (order,) = scribe.approve(scribe.start_run("eq"), ("AAA", SELL, "10", "120"))
+    scribe.placed(order)
+    scribe.write("desk", FlattenOrdered("eq", "AAA:USD", "enough"), "f1", book="eq")
+    assert scribe.owes() == []  # all of it is being sold already
+    scribe.write("desk", FlattenOrdered("eq", "BBB:USD", "enough"), "f2", book="eq")
+    (exit_,) = scribe.sold(1, ("BBB", SELL, "10", "99"))
+    scribe.placed(exit_)
+    scribe.clock("watch", WATCH)
+    assert [about for _, kind, about in scribe.owes() if kind == "OrderClosed"] == [exit_]
+
+
+@pytest.mark.parametrize(("kind", "stops"), [("full", True), ("reduce_only", False)])
+def test_a_given_approval_of_an_exit_is_stopped_by_a_full_halt_alone(kind: str, stops: bool) -> None:
+    scribe = Protected()
+    (order,) = asking(scribe, side=SELL)
+    scribe.write("desk", ApprovalGiven(order, "fine"), "r1")
+    scribe.ordered(kind)
+    assert (scribe.state.approvals[order].halt is not None) is stops

@@ -48,6 +48,37 @@ def test_of_two_halts_of_a_book_the_stronger_one_stands(
     assert scribe.book().halt is None
 
 
+@pytest.mark.parametrize("scope", ["eq", DESK_BOOK])
+def test_a_weaker_or_second_halt_takes_nothing_from_the_first(scope: str) -> None:
+    scribe = Protected()
+    scribe.ordered("full", liquidate=True, scope=scope, request="r1")
+    scribe.ordered("reduce_only", scope=scope, request="r2")
+    scribe.ordered("full", scope=scope, request="r3")
+    halt = scribe.book().halt if scope == "eq" else scribe.state.halts[DESK_BOOK]
+    assert halt == Halt("full", "drill", "ordered", True)
+    assert sale(scribe) == ((), True)
+
+
+def test_a_halt_of_a_book_that_is_not_there_changes_nothing() -> None:
+    scribe = Protected()
+    before = scribe.state.books
+    scribe.ordered("full", scope="ghost")
+    reset(scribe, "ghost")
+    assert (scribe.state.books, scribe.state.halts) == (before, {})
+
+
+def test_another_halt_goes_on_where_the_attempts_before_it_were() -> None:
+    scribe = Protected()
+    flatten(scribe)
+    (order,) = scribe.sold(1, ("AAA", SELL, "10", "99"))
+    scribe.placed(order)
+    scribe.closed(order)
+    scribe.ordered("full", liquidate=True)
+    found = scribe.book().sale
+    assert found is not None
+    assert (found.unfilled["AAA:USD"].used, found.tried) == (1, "")
+
+
 def test_a_halt_of_the_desk_and_one_of_a_book_stand_beside_each_other() -> None:
     scribe = Protected("eq", "mo")
     scribe.ordered("reduce_only", scope=DESK_BOOK, request="r1")
@@ -121,6 +152,15 @@ def test_a_breach_stops_buys_that_were_approved_and_lets_exits_go_on() -> None:
     assert (scribe.order(buy).must_end, scribe.order(sell).must_end) == (True, False)
 
 
+def test_an_evaluator_that_failed_stops_open_buys_of_its_book_alone() -> None:
+    scribe = Protected("eq", "mo")
+    buy, sell = scribe.approve(scribe.start_run("eq"), ("AAA", BUY, "1", "100"), ("BBB", SELL, "1", "100"))
+    (other,) = scribe.approve(scribe.start_run("mo"), ("AAA", BUY, "1", "100"))
+    scribe.watched(None)
+    scribe.tripped("evaluator_failed")
+    assert [scribe.order(name).must_end for name in (buy, sell, other)] == [True, False, False]
+
+
 @pytest.mark.parametrize(
     ("kind", "buy", "sell"), [("full", True, True), ("reduce_only", True, False)], ids=["full", "reduce-only"]
 )
@@ -186,6 +226,16 @@ def test_a_reset_of_the_desk_leaves_what_a_books_own_halt_sells() -> None:
     reset(scribe, DESK_BOOK)
     assert scribe.book().sale is not None
     reset(scribe, request="reset2")
+    assert scribe.book().sale is None
+
+
+def test_a_reset_of_a_book_leaves_what_the_desks_halt_sells() -> None:
+    scribe = Protected()
+    scribe.tripped()
+    scribe.ordered("full", liquidate=True, scope=DESK_BOOK)
+    reset(scribe)
+    assert scribe.book().sale is not None
+    reset(scribe, DESK_BOOK, "reset2")
     assert scribe.book().sale is None
 
 
@@ -265,6 +315,22 @@ def test_attempts_that_left_something_unfilled_count_per_name_and_exchange_day()
     found = scribe.book().sale
     assert found is not None
     assert {key: (row.period, row.used) for key, row in found.unfilled.items()} == {"AAA:USD": ("2022-10-03", 1)}
+
+
+def test_a_second_unfilled_attempt_of_the_day_counts_on_and_a_sources_own_exit_does_not_count() -> None:
+    scribe = Protected()
+    (own,) = scribe.approve(scribe.start_run("eq"), ("AAA", SELL, "1", "120"))
+    scribe.placed(own)
+    scribe.ordered("reduce_only", liquidate=True)
+    scribe.closed(own)
+    for number in (1, 2):
+        (order,) = scribe.sold(number, ("AAA", SELL, "10", "99"))
+        scribe.placed(order)
+        scribe.closed(order)
+        scribe.settled(order.rpartition("-")[0])
+    found = scribe.book().sale
+    assert found is not None
+    assert found.unfilled["AAA:USD"].used == 2
 
 
 def test_what_another_halt_stopped_says_nothing_about_the_price() -> None:
