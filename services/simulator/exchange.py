@@ -10,14 +10,14 @@ from typing import Final, assert_never
 from msgspec.structs import replace
 
 from services.simulator.exact import EXACT
+from services.simulator.injection import correct, fill
 from services.simulator.market import prices
-from services.simulator.matching import Fill, at_close, fee, on_arrival
-from services.simulator.orders import Advance, Cancel, Execution, Order, Place, Session, Status, Terms
+from services.simulator.matching import at_close, on_arrival
+from services.simulator.orders import Advance, AnyCommand, Cancel, Correct, Execution, Fill, Order, Place, Session, Status
 from services.simulator.rejection import rejection
+from services.simulator.settling import settle
 from services.simulator.state import Exchange, Outcome, State, opening
-from shared.protocol.instants import Instant
-from shared.protocol.market import Side
-from shared.protocol.money import ZERO, Exact
+from shared.protocol.money import ZERO
 
 __all__ = ["Exchange", "Outcome", "State", "apply", "opening"]
 
@@ -25,7 +25,7 @@ EXPIRED: Final = "Order Canceled - reason: the DAY order expired at the close"
 CANCELLED: Final = "Order Canceled - reason: cancelled by the client"
 
 
-def apply(exchange: Exchange, state: State, command: Advance | Place | Cancel) -> Outcome:
+def apply(exchange: Exchange, state: State, command: AnyCommand) -> Outcome:
     """What `command` does; the very same state comes back where it does nothing."""
     with localcontext(EXACT):
         match command:
@@ -35,6 +35,10 @@ def apply(exchange: Exchange, state: State, command: Advance | Place | Cancel) -
                 return _place(exchange, state, command)
             case Cancel():
                 return _cancel(state, command)
+            case Fill():
+                return fill(exchange, state, command)
+            case Correct():
+                return correct(exchange, state, command)
             case _:
                 assert_never(command)
 
@@ -48,7 +52,20 @@ def _advance(exchange: Exchange, state: State, command: Advance) -> Outcome:
     outcome = Outcome(state)
     if state.session is not None and state.now is not None and not state.now.closed and command.to >= state.session.closes_at:
         outcome = _close(exchange, state, state.session)
-    return outcome._replace(state=replace(outcome.state, clock=command.to, session=command.session))
+    moved = outcome._replace(state=replace(outcome.state, clock=command.to, session=command.session))
+    opens = state.session is None or command.session.index > state.session.index
+    return _open(exchange, moved) if opens and moved.state.working else moved
+
+
+def _open(exchange: Exchange, outcome: Outcome) -> Outcome:
+    """Match what waited for this session, as if it arrived now."""
+    state, orders, executions = outcome
+    waiting, state = state.working, replace(state, working=())
+    for order in waiting:
+        matched = _arrive(exchange, state, order)
+        state = matched.state
+        orders, executions = (*orders, *matched.orders), (*executions, *matched.executions)
+    return Outcome(state, orders, executions)
 
 
 def _close(exchange: Exchange, state: State, session: Session) -> Outcome:
@@ -57,9 +74,9 @@ def _close(exchange: Exchange, state: State, session: Session) -> Outcome:
     executions: list[Execution] = []
     working, state = state.working, replace(state, working=())
     for order in working:
-        fill = at_close(order, exchange.file.bar(order.symbol, session.index))
-        if fill is not None:
-            state, order, execution = _settle(exchange.terms, state, order, fill, session.closes_at)
+        found = None if order.rests else at_close(order, exchange.file.bar(order.symbol, session.index))
+        if found is not None:
+            state, order, execution = settle(exchange.terms, state, order, found, session.closes_at)
             executions.append(execution)
         ended.append(_end(order, Status.EXPIRED, EXPIRED) if order.status is Status.WORKING else order)
     return Outcome(state, tuple(ended), tuple(executions))
@@ -67,16 +84,26 @@ def _close(exchange: Exchange, state: State, session: Session) -> Outcome:
 
 def _place(exchange: Exchange, state: State, command: Place) -> Outcome:
     """Reject the order, fill it at once or let it rest."""
-    message = rejection(exchange, state, command)
+    message = command.refusal or rejection(exchange, state, command)
     order = _new_order(state, command, message)
     state = replace(state, last_perm_id=order.perm_id)
     if message or state.now is None or state.clock is None:
         return Outcome(state, (order,))
+    if state.now.closed:
+        return Outcome(replace(state, working=(*state.working, order)), (order,))
+    return _arrive(exchange, state, order)
+
+
+def _arrive(exchange: Exchange, state: State, order: Order) -> Outcome:
+    """Fill an order at once against the quote or let it rest; the session is open."""
+    if state.now is None or state.clock is None:
+        raise ValueError("an order arrives in a session")
     quote = prices(exchange.file, order.symbol, state.now)
-    fill = on_arrival(order, exchange.file.bar(order.symbol, state.now.session), quote.bid, quote.ask)
+    bar = exchange.file.bar(order.symbol, state.now.session)
+    found = None if order.rests else on_arrival(order, bar, quote.bid, quote.ask)
     executions: tuple[Execution, ...] = ()
-    if fill is not None:
-        state, order, execution = _settle(exchange.terms, state, order, fill, state.clock)
+    if found is not None:
+        state, order, execution = settle(exchange.terms, state, order, found, state.clock)
         executions = (execution,)
     if order.status is Status.WORKING:
         state = replace(state, working=(*state.working, order))
@@ -108,45 +135,11 @@ def _new_order(state: State, command: Place, message: str | None) -> Order:
         remaining=command.quantity,
         message=message or "",
         at=state.clock,
+        order_id=command.order_id,
+        rests=command.rests,
     )
 
 
 def _end(order: Order, status: Status, message: str) -> Order:
     """The order in a final state."""
     return replace(order, status=status, message=message)
-
-
-def _settle(terms: Terms, state: State, order: Order, fill: Fill, at: Instant) -> tuple[State, Order, Execution]:
-    """Book one execution: cash, position, order."""
-    charge = fee(fill.quantity, fill.price)
-    shares = fill.quantity if order.side is Side.BUY else -fill.quantity
-    cash = state.cash.get(order.currency, ZERO) - shares * fill.price - charge
-    held = state.positions.get(order.symbol, ZERO) + shares
-    positions = {symbol: quantity for symbol, quantity in state.positions.items() if symbol != order.symbol}
-    if held:
-        positions[order.symbol] = Exact(held)
-    number = state.last_execution + 1
-    state = replace(state, cash={**state.cash, order.currency: Exact(cash)}, positions=positions, last_execution=number)
-    filled, remaining = Exact(order.filled + fill.quantity), Exact(order.remaining - fill.quantity)
-    status = order.status if remaining else Status.FILLED
-    execution = _execution(terms, order, fill, charge, number, at)
-    return state, replace(order, filled=filled, remaining=remaining, status=status), execution
-
-
-def _execution(terms: Terms, order: Order, fill: Fill, charge: Exact, number: int, at: Instant) -> Execution:
-    """Execution number `number`; its id ends in the revision, as a broker's does."""
-    return Execution(
-        execution=f"{number:08d}.01.01",
-        n=number,
-        perm_id=order.perm_id,
-        ref=order.ref,
-        symbol=order.symbol,
-        currency=order.currency,
-        side=order.side,
-        quantity=fill.quantity,
-        price=fill.price,
-        fee=charge,
-        fee_currency=order.currency,
-        fx=terms.rates()[order.currency],
-        at=at,
-    )

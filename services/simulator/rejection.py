@@ -19,7 +19,7 @@ def rejection(exchange: Exchange, state: State, order: Place) -> str | None:
         return f"No security definition has been found for the request: {order.symbol} {order.currency}"
     if reason := _form(order):
         return reason
-    if state.now is None or state.now.closed:
+    if state.now is None or (state.now.closed and not order.waits):
         return f"Order rejected - reason: the exchange is closed at {state.clock or 'this time'}"
     return _shares(state, order) if order.side is Side.SELL else _funds(exchange, state, order)
 

@@ -1,0 +1,37 @@
+"""How the gateway and its surroundings are at the moment; faults change it."""
+
+from typing import Literal
+
+from services.simulator.tws.faults import Armed
+from services.simulator.tws.fields import Message
+
+
+class Conditions:
+    """Everything is well until something is changed."""
+
+    def __init__(self) -> None:
+        """A fine day."""
+        self.armed = Armed()
+        self.lost: Literal["later", "never"] | None = None
+        self.half_open = False
+        self.refusing = False
+        self.rollback = 0
+        self.no_end: dict[str, int] = {}
+        self.ready = True
+        self.split, self.glue = 0, 1
+        self.data: Literal["live", "delayed", "none", "competing", "empty"] = "live"
+        self.limits = False
+        self.kept: list[tuple[int, Message]] = []
+        """What is told when the connection to the broker is back, by client id."""
+
+    @property
+    def deaf(self) -> bool:
+        """Whether requests go unanswered."""
+        return self.lost is not None or self.half_open
+
+    def end(self, of: str) -> bool:
+        """Whether the end marker of a list is sent; uses up one that is withheld."""
+        left = self.no_end.get(of, 0)
+        if left:
+            self.no_end[of] = left - 1
+        return not left
