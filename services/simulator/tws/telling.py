@@ -11,6 +11,8 @@ from services.simulator.tws import order_messages as wire
 from services.simulator.tws.books import client_of
 from services.simulator.tws.fields import UNSET_DOUBLE, Message, Value
 
+from shared.protocol.money import ZERO
+
 if TYPE_CHECKING:
     from services.simulator.tws.gateway import Gateway
 
@@ -86,7 +88,10 @@ class Teller:
 
     def status(self, order: Order, status: str | None = None, *, opened: bool = True) -> None:
         """Tell where an order stands: with `opened` the order itself too."""
-        said = self.said(order, status)
+        self._status(order, self.said(order, status), opened=opened)
+
+    def _status(self, order: Order, said: wire.WireOrder, *, opened: bool = True) -> None:
+        """Tell one state of an order, twice if a scenario wants that."""
         for _ in range(2 if self.manner(order.perm_id).twice == "status" else 1):
             if opened:
                 self.send(order, wire.open_order(said))
@@ -136,8 +141,9 @@ class Teller:
 
     def _accepted(self, order: Order) -> None:
         """A new order was taken: it is first seen as PreSubmitted."""
-        self.status(order, "PreSubmitted")
         manner, state = self.manner(order.perm_id), self._gateway.broker.state
+        untouched = {"filled": ZERO, "remaining": order.quantity, "average": ZERO, "last_price": ZERO}
+        self._status(order, msgspec.structs.replace(self.said(order, "PreSubmitted"), **untouched))
         if manner.notice is not None:
             self.send(order, outbound.error(order.order_id, *manner.notice))
         if state.now is not None and state.now.closed:
