@@ -135,9 +135,15 @@ class Account(Request, frozen=True, tag="account"):
     """Cash and net liquidation value."""
 
 
+class Fault(Request, frozen=True, tag="fault"):
+    """Make something go wrong at the TWS face, which reads `fault`."""
+
+    fault: msgspec.Raw
+
+
 Query = Clock | Quotes | History | Sync | Orders | Executions | Positions | Account
 Change = AdvanceTo | PlaceOrder | CancelOrder
-AnyRequest = Hello | DropSession | Wait | Query | Change
+AnyRequest = Hello | DropSession | Wait | Fault | Query | Change
 
 
 class _Head(msgspec.Struct):

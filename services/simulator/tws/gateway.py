@@ -12,6 +12,7 @@ from services.simulator.broker import Broker
 from services.simulator.journal_file import NotStored
 from services.simulator.orders import Advance, AnyCommand
 from services.simulator.state import Outcome
+from services.simulator.ticking import Ticker
 from services.simulator.tws import outbound as out
 from services.simulator.tws.acting import act
 from services.simulator.tws.books import Books
@@ -49,6 +50,8 @@ class Gateway:
         self.conditions = Conditions()
         self.clients: dict[int, Client] = {}
         self.teller = Teller(self)
+        self.clock: Ticker | None = None
+        """Where time comes from, unless the books alone tell it (step clock)."""
         self.refused = 0
         """How many messages were not understood: a client library that has changed shows here."""
         self.scenario: list[Scheduled] = []
@@ -63,6 +66,8 @@ class Gateway:
     @property
     def now(self) -> datetime:
         """The simulator's time; before the first advance the first session's midnight."""
+        if self.clock is not None:
+            return self.clock.now
         clock = self.broker.state.clock
         return parse(clock) if clock else datetime.combine(self.broker.exchange.file.sessions[0], datetime.min.time(), UTC)
 
@@ -116,6 +121,8 @@ class Gateway:
     def _serve(self, client: Client, request: Request) -> None:
         """Answer one request; raises `JournalError`."""
         try:
+            if self.clock is not None:
+                self.clock.catch_up()
             serve(self, client, request)
         except Unreadable as error:
             client.send(out.error(error.about, error.code, str(error)))

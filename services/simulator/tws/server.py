@@ -123,9 +123,8 @@ class TwsServer:
             payloads = client.take()
             for payload in payloads:
                 self._log(client, "client", payload)
-            conditions = self.gateway.conditions
             try:
-                for data in pieces([frame(payload) for payload in payloads], conditions.split, conditions.glue):
+                for data in pieces([frame(payload) for payload in payloads], *self.gateway.conditions.cut()):
                     await loop.sock_sendall(sock, data)
                     await asyncio.sleep(0)
             except OSError:

@@ -10,7 +10,6 @@ from services.simulator.tws import account_lists, outbound, ticks
 from services.simulator.tws import order_messages as wire
 from services.simulator.tws.books import client_of
 from services.simulator.tws.fields import UNSET_DOUBLE, Message, Value
-
 from shared.protocol.money import ZERO
 
 if TYPE_CHECKING:
