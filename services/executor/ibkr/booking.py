@@ -98,7 +98,7 @@ def paid(life: Life, seen: CommissionSeen) -> Change:
 
 def conclude(life: Life, now: datetime, patience: Patience) -> Change:
     """Book what can be booked, believe a whole order, and close what has ended and is booked."""
-    if life.fills and life.filled == life.quantity and not life.phase.is_closed:
+    if life.filled >= life.quantity and not life.phase.is_closed:
         life = replace(life, phase=Phase.FILLED, claim=Phase.FILLED)
     effects: list[Effect] = []
     fills = dict(life.fills)
