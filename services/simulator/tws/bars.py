@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 from services.simulator.market import history, last_price
 from services.simulator.prices import Fields
 from services.simulator.tws import outbound as out
+from services.simulator.tws.asking import History
 from services.simulator.tws.contracts import TIME_ZONE, Instrument
 from services.simulator.tws.fields import Message, Value
-from services.simulator.tws.inbound import History, Unreadable
+from services.simulator.tws.inbound import Unreadable
 from shared.protocol.money import plain
 
 if TYPE_CHECKING:

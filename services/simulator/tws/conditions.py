@@ -3,7 +3,7 @@
 from random import Random
 from typing import Final, Literal
 
-from services.simulator.tws.faults import Armed
+from services.simulator.tws.armed import Armed
 from services.simulator.tws.fields import Message
 
 RANDOM_SPLITS: Final = (0, 0, 1, 3, 7, 64)

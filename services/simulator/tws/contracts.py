@@ -9,8 +9,8 @@ from typing import Final
 import msgspec
 
 from services.simulator.orders import TICK, Terms
+from services.simulator.tws.asking import Contract
 from services.simulator.tws.fields import Message
-from services.simulator.tws.inbound import Contract
 from services.simulator.tws.order_messages import WireContract
 from shared.protocol.calendar import Calendar
 from shared.protocol.money import Exact

@@ -15,13 +15,14 @@ from services.simulator.state import Outcome
 from services.simulator.ticking import Ticker
 from services.simulator.tws import outbound as out
 from services.simulator.tws.acting import act
+from services.simulator.tws.asking import Request, StartApi
 from services.simulator.tws.books import Books
 from services.simulator.tws.client import Client
 from services.simulator.tws.conditions import Conditions
 from services.simulator.tws.contracts import Catalogue
 from services.simulator.tws.faults import FaultError, Scheduled
 from services.simulator.tws.fields import FieldError, Message, split
-from services.simulator.tws.inbound import CANNOT_READ, Request, StartApi, Unreadable, read_message
+from services.simulator.tws.inbound import CANNOT_READ, Unreadable, read_message
 from services.simulator.tws.serving import serve
 from services.simulator.tws.telling import Teller
 from shared.protocol.calendar import Calendar

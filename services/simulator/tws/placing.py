@@ -8,10 +8,11 @@ from msgspec.structs import replace
 from services.simulator.orders import Cancel, Fill, Order, Place, Status
 from services.simulator.tws import faults
 from services.simulator.tws import outbound as out
+from services.simulator.tws.asking import PlaceOrder
 from services.simulator.tws.books import CLIENT_PREFIX, client_of
 from services.simulator.tws.contracts import SMART, Instrument
 from services.simulator.tws.faults import CancelRace, CancelRefused, CancelSilent, CancelTwice, OfPlacing
-from services.simulator.tws.inbound import PlaceOrder, Unreadable
+from services.simulator.tws.inbound import Unreadable
 from services.simulator.tws.telling import USUAL, Manner
 from shared.protocol.market import Side
 from shared.protocol.money import Exact

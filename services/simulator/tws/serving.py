@@ -4,12 +4,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from services.simulator.tws import account_lists, bars, contracts, placing, ticks
-from services.simulator.tws import inbound as ask
+from services.simulator.tws import asking as ask
 from services.simulator.tws import order_messages as wire
 from services.simulator.tws import outbound as out
+from services.simulator.tws.asking import Contract
 from services.simulator.tws.books import client_of
 from services.simulator.tws.contracts import Instrument
-from services.simulator.tws.inbound import Contract, Unreadable
+from services.simulator.tws.inbound import Unreadable
 from shared.protocol.market import Side
 
 if TYPE_CHECKING:

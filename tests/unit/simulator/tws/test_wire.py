@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from services.simulator.tws.asking import PlaceOrder
 from services.simulator.tws.fields import UNSET_DOUBLE, FieldError, Reader, encode, split, text
 from services.simulator.tws.framing import MAX_FRAME_BYTES, Deframer, FrameError, frame, pieces
-from services.simulator.tws.inbound import MESSAGES, PlaceOrder, Unreadable, read_message
+from services.simulator.tws.inbound import MESSAGES, Unreadable, read_message
 from shared.protocol.money import Exact
 from tests.unit.simulator.tws.raw import placed
 
