@@ -11,28 +11,31 @@ from services.executor.broker import Account, BrokerLost, BrokerOrder, BrokerRef
 from services.executor.ibkr import market, orders_seen
 from services.executor.ibkr.connection import Link, Target, open_until
 from services.executor.ibkr.contracts import SMART, Contracts
+from services.executor.ibkr.histories import Histories
 from services.executor.ibkr.numbers import positive
 from services.executor.ibkr.safety import PREFIXES, BrokerUnsafe, Mode
 from shared.protocol.instants import Instant, parse, to_text
-from shared.protocol.market import Order, instrument_key, split_key
+from shared.protocol.market import Order, QuoteKind, instrument_key, split_key
 from shared.protocol.money import ZERO, Exact
 
 T = TypeVar("T")
 
-WAIT_POLL_S: Final = 0.02
+WAIT_POLL_S: Final = 0.005
 COMMISSION_POLL_S: Final = 0.2
 COMMISSION_S: Final = 60.0
 STEADY_TRIES: Final = 5
+DAY_CHARS: Final = len("YYYY-MM-DD")
 
 
 class IbkrBroker:
     """The account behind one gateway. `order_floor`: no order id at or below it is ever used."""
 
-    def __init__(self, target: Target, order_floor: int = 0, commission_s: float = COMMISSION_S) -> None:
-        """Nothing is connected before the first request."""
+    def __init__(self, target: Callable[[], Target], order_floor: int = 0, commission_s: float = COMMISSION_S) -> None:
+        """Nothing is connected before the first request; `target` is asked before each connection."""
         self._target, self._floor, self._commission_s = target, order_floor, commission_s
         self._link: Link | None = None
         self._contracts: Contracts | None = None
+        self._histories: Histories | None = None
         self._opening, self._sending = asyncio.Lock(), asyncio.Lock()
         self._count = 0
         self._clock: Instant | None = None
@@ -91,7 +94,7 @@ class IbkrBroker:
         if self._link is None or self._contracts is None or connection != self._count:
             raise BrokerLost(f"{reference}: connection {connection} ended before the order was sent")
         link, contracts = self._link, self._contracts
-        if self._target.read_only:
+        if self._target().read_only:
             raise BrokerRefused("read_only", f"{reference}: this connection only reads: nothing is sent")
         found = await contracts.share(order.key)
         if found is None:
@@ -112,7 +115,7 @@ class IbkrBroker:
         """Ask for an order's end; of one that has ended, or that another client placed, nothing is sent."""
         link = await self._connected()
         for trade in await link.ask(link.ib.reqOpenOrdersAsync, "open orders"):
-            if str(trade.order.permId) == permanent_id and trade.order.clientId == self._target.client_id:
+            if str(trade.order.permId) == permanent_id and trade.order.clientId == self._target().client_id:
                 link.ib.cancelOrder(trade.order)
         await self.sync()
 
@@ -135,14 +138,17 @@ class IbkrBroker:
 
     async def _observe(self, keys: tuple[str, ...]) -> Observation:
         """Everything about the market at one time."""
-        link, contracts = await self._now_connected()
+        link = await self._connected()
+        contracts, _ = self._known()
         at = self._clock or to_text(datetime.now(UTC))
+        # What a stand-in shows is simulated, whatever its protocol calls it.
+        kind = QuoteKind.SIM if self._target().stepped else None
         quotes, ticks, sessions = [], {}, {}
         for key in keys:
             found = await contracts.share(key)
             if found is None:
                 continue
-            seen = await market.quote(link, found.contract, key, at)
+            seen = await market.quote(link, found.contract, key, at, kind)
             prices = [] if seen is None else [price for price in (seen.last, seen.bid, seen.ask, seen.close) if price is not None]
             if seen is not None and prices:
                 quotes.append(seen)
@@ -168,16 +174,18 @@ class IbkrBroker:
 
     async def _history(self, symbols: tuple[str, ...], currency: str, count: int) -> History:
         """Bars by symbol, and the running session."""
-        link, contracts = await self._now_connected()
+        await self._connected()
+        contracts, histories = self._known()
         running, found = None, {}
         for symbol in symbols:
-            qualified = await contracts.share(instrument_key(symbol, currency))
+            key = instrument_key(symbol, currency)
+            qualified = await contracts.share(key)
             if qualified is None:
                 continue
             session = qualified.session(parse(self._clock)) if self._clock is not None else None
             running = session.day if session is not None else running
             unfinished = session.day if session is not None and session.open else None
-            found[symbol] = await market.bars(link, qualified.contract, count, unfinished)
+            found[symbol] = await histories.last(key, qualified, count, unfinished, running)
         return History(running, found)
 
     async def _orders(self, reference: str | None, *, open_only: bool) -> tuple[BrokerOrder, ...]:
@@ -239,7 +247,7 @@ class IbkrBroker:
     def _check_account(self, link: Link) -> None:
         """Once more before every order; raises `BrokerUnsafe`."""
         accounts = link.ib.managedAccounts()
-        if accounts != [link.account] or not link.account.startswith(PREFIXES[Mode(self._target.wanted.mode)]):
+        if accounts != [link.account] or not link.account.startswith(PREFIXES[Mode(self._target().wanted.mode)]):
             raise BrokerUnsafe(f"the accounts are {', '.join(accounts)} and the order is for {link.account}: nothing is sent")
 
     async def _steady(self, read: Callable[[], Awaitable[T]]) -> Complete[T]:
@@ -248,16 +256,16 @@ class IbkrBroker:
             before = await self.clock()
             value = await read()
             after = await self.clock()
-            if before == after or not self._target.stepped:
+            if before == after or not self._target().stepped:
                 break
         return Complete(value, after)
 
-    async def _now_connected(self) -> tuple[Link, Contracts]:
-        """The open connection and its instruments."""
-        link = await self._connected()
-        if self._contracts is None:
-            raise BrokerLost("the connection has just ended")
-        return link, self._contracts
+    def _known(self) -> tuple[Contracts, Histories]:
+        """Instruments and bars of the connection."""
+        if self._contracts is None or self._histories is None:
+            raise BrokerLost("nothing is connected")
+        self._contracts.on((self._clock or "")[:DAY_CHARS])
+        return self._contracts, self._histories
 
     async def _connected(self) -> Link:
         """The open connection; tries without end to make one. Raises `BrokerUnsafe`."""
@@ -265,7 +273,7 @@ class IbkrBroker:
             if self._link is None or not self._link.is_open:
                 self._clock = None
                 self._link = await open_until(self._target)
-                self._contracts = Contracts(self._link)
+                self._contracts, self._histories = Contracts(self._link), Histories(self._link)
                 self._count += 1
             return self._link
 

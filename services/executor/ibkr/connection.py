@@ -168,12 +168,14 @@ async def _connect(ib: IB, target: Target) -> None:
         ib.errorEvent -= said
 
 
-async def open_until(target: Target, alert: Callable[[str], None] = lambda _: None) -> Link:
-    """Try without end, the same client id every `retry_s`; `alert` hears of an id in use, once. Raises `BrokerUnsafe`."""
+async def open_until(target: Callable[[], Target], alert: Callable[[str], None] = lambda _: None) -> Link:
+    """Try without end, `target` asked each time, every `retry_s`; `alert` hears once of an id in use. Raises `BrokerUnsafe`."""
     log, told = structlog.get_logger(), False
     for number in itertools.count(1):
+        pause_s = RETRY_S
         try:
-            return await open_link(target)
+            pause_s = target().retry_s
+            return await open_link(target())
         except IdInUse as error:
             if not told:
                 alert(str(error))
@@ -181,5 +183,5 @@ async def open_until(target: Target, alert: Callable[[str], None] = lambda _: No
         except BrokerLost as error:
             if number == 1:
                 log.warning("waiting for the gateway", error=str(error))
-        await asyncio.sleep(target.retry_s)
+        await asyncio.sleep(pause_s)
     raise AssertionError("unreachable")

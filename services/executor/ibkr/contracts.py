@@ -39,13 +39,20 @@ class Qualified(msgspec.Struct, frozen=True):
 
 
 class Contracts:
-    """Looks instruments up once per connection; unknown and ambiguous names are None, never guessed."""
+    """Looks instruments up once per day, as their hours are told for some days only; unknown and ambiguous names are None."""
 
     def __init__(self, link: Link) -> None:
         """Nothing is known yet."""
         self._link = link
         self._found: dict[str, Qualified | None] = {}
         self._rules: dict[int, Rule] = {}
+        self._day = ""
+
+    def on(self, day: str) -> None:
+        """Forget what belongs to another day."""
+        if day != self._day:
+            self._day = day
+            self._found.clear()
 
     async def share(self, key: str) -> Qualified | None:
         """`SYMBOL:CURRENCY` routed by SMART; raises `BrokerLost`, `BrokerRefused`."""

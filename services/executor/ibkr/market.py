@@ -22,8 +22,11 @@ RATE_DECIMALS: Final = 8
 _TWO: Final = Exact(2)
 
 
-async def quote(link: Link, contract: Contract, key: str, at: Instant) -> Quote | None:
-    """One snapshot; None where the broker has no data for it. `at` is the broker's time. Raises `BrokerLost`, `BrokerRefused`."""
+async def quote(link: Link, contract: Contract, key: str, at: Instant, kind: QuoteKind | None = None) -> Quote | None:
+    """One snapshot; None where the broker has no data for it. `at` is the broker's time, `kind` wins over what the broker says.
+
+    Raises `BrokerLost`, `BrokerRefused`.
+    """
     try:
         (ticker,) = await link.ask(lambda: link.ib.reqTickersAsync(contract), f"quote of {key}")
     except BrokerRefused as error:
@@ -32,7 +35,7 @@ async def quote(link: Link, contract: Contract, key: str, at: Instant) -> Quote 
         raise
     bid, ask, last, close = (positive(_number(value)) for value in (ticker.bid, ticker.ask, ticker.last, ticker.close))
     symbol, currency = split_key(key)
-    return Quote(symbol, currency, _kind(ticker), at, bid, ask, last, close)
+    return Quote(symbol, currency, kind or _kind(ticker), at, bid, ask, last, close)
 
 
 def _number(value: float) -> float | None:
@@ -52,12 +55,12 @@ def middle(pair: Quote) -> Exact | None:
     return rounded((pair.bid + pair.ask) / _TWO, RATE_DECIMALS)
 
 
-async def bars(link: Link, contract: Contract, count: int, running: str | None) -> tuple[Bar, ...]:
+async def bars(link: Link, contract: Contract, count: int, running: str | None, duration: str | None = None) -> tuple[Bar, ...]:
     """The last `count` daily bars of complete sessions, oldest first; that of the session `running` is never among them."""
-    years = min(count // DAYS_PER_YEAR + 1, MAX_YEARS)
+    span = duration or f"{min(count // DAYS_PER_YEAR + 1, MAX_YEARS)} Y"
     try:
         found: Sequence[BarData] = await link.ask(
-            lambda: link.ib.reqHistoricalDataAsync(contract, "", f"{years} Y", "1 day", "TRADES", useRTH=True, timeout=0),
+            lambda: link.ib.reqHistoricalDataAsync(contract, "", span, "1 day", "TRADES", useRTH=True, timeout=0),
             f"bars of {contract.symbol}",
         )
     except BrokerRefused as error:

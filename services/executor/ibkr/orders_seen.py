@@ -28,7 +28,8 @@ def ended_order(trade: Trade, filled: Exact, words: str) -> BrokerOrder:
     status = ENDS.get(trade.orderStatus.status, OrderStatus.REJECTED)
     if status is OrderStatus.CANCELLED and EXPIRED in words.lower():
         status = OrderStatus.EXPIRED
-    return BrokerOrder(str(trade.order.permId), trade.order.orderRef, _order(trade), status, filled, words)
+    said = "" if status is OrderStatus.FILLED else words
+    return BrokerOrder(str(trade.order.permId), trade.order.orderRef, _order(trade), status, filled, said)
 
 
 def _order(trade: Trade) -> Order:

@@ -67,7 +67,7 @@ class Play:
             await until(lambda: not self.desk.gateway.clients)
             target = Target("127.0.0.1", self.desk.port, Wanted("paper", self.desk.port, allow_port=True), stepped=True,
                             connect_s=5, request_s=2, retry_s=0.01)  # fmt: skip
-            self.link = await open_until(target)
+            self.link = await open_until(lambda: target)
             self.hearing = self.follower.attach(self.link)
         return self.link
 

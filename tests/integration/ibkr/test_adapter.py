@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,10 @@ def target(desk: Desk, **changes: object) -> Target:
     return Target(**{**fields, **changes})  # type: ignore[arg-type]
 
 
+def broker_at(where: Target, **options: Any) -> IbkrBroker:
+    return IbkrBroker(lambda: where, **options)
+
+
 @pytest.fixture
 async def desk(tmp_path) -> AsyncIterator[Desk]:
     async with serving(Desk(tmp_path)) as served:
@@ -36,7 +41,7 @@ async def desk(tmp_path) -> AsyncIterator[Desk]:
 
 @pytest.fixture
 async def broker(desk) -> AsyncIterator[IbkrBroker]:
-    made = IbkrBroker(target(desk), commission_s=0.3)
+    made = broker_at(target(desk), commission_s=0.3)
     yield made
     await made.close()
 
@@ -55,7 +60,7 @@ async def test_an_observation_has_quotes_ticks_rates_and_the_session_and_leaves_
     seen = await broker.observe(("AAPL:USD", "MSFT:USD", "ZZZ:USD", "AAPL:EUR"))
     assert seen.clock == f"{DAY}T14:30:00.000000Z"
     aapl, msft = seen.value.quotes
-    assert (aapl.key, aapl.kind, aapl.at) == ("AAPL:USD", QuoteKind.LIVE, seen.clock)
+    assert (aapl.key, aapl.kind, aapl.at) == ("AAPL:USD", QuoteKind.SIM, seen.clock)
     assert (aapl.bid, aapl.ask, aapl.last, aapl.close) == (Exact("189.96"), Exact("190.04"), Exact(190), Exact(191))
     assert msft.key == "MSFT:USD"
     assert seen.value.ticks == {"AAPL:USD": Exact("0.01"), "MSFT:USD": Exact("0.01")}
@@ -155,7 +160,7 @@ async def test_a_new_connection_sees_what_the_old_one_did_and_sends_nothing_for_
 
 
 async def test_order_ids_never_fall_below_the_floor_even_when_the_gateway_rolled_them_back(desk):
-    broker = IbkrBroker(target(desk), order_floor=40)
+    broker = broker_at(target(desk), order_floor=40)
     await broker.sync()
     await broker.place("first", RESTING, broker.connection)
     await broker.sync()
@@ -198,7 +203,7 @@ async def test_a_correction_takes_the_place_of_the_execution(desk, broker):
 
 @pytest.mark.parametrize("of", ["positions", "executions", "open_orders", "completed_orders"])
 async def test_a_list_without_its_end_marker_is_unknown_and_not_empty(desk, of):
-    broker = IbkrBroker(target(desk, request_s=0.3))
+    broker = broker_at(target(desk, request_s=0.3))
     await broker.sync()
     desk.fault("no_end", of=of)
     with pytest.raises(BrokerLost, match="no answer within"):
@@ -208,7 +213,7 @@ async def test_a_list_without_its_end_marker_is_unknown_and_not_empty(desk, of):
 
 async def test_an_account_that_is_not_ready_is_refused_and_not_read_as_zero(desk):
     desk.fault("ready", on=False)
-    broker = IbkrBroker(target(desk))
+    broker = broker_at(target(desk))
     with pytest.raises(BrokerRefused, match="not_ready"):
         await broker.account()
     await broker.close()
@@ -243,7 +248,7 @@ async def test_a_client_id_in_use_is_known_at_once_and_tried_again_until_it_is_f
     with pytest.raises(IdInUse, match="client id 7 is in use"):
         await open_link(target(desk))
     assert asyncio.get_running_loop().time() - started < 2
-    second = IbkrBroker(target(desk))
+    second = broker_at(target(desk))
     waiting = asyncio.create_task(second.clock())
     await asyncio.sleep(0.1)
     assert not waiting.done()
@@ -276,13 +281,13 @@ async def test_a_wrong_account_is_refused_before_any_order(tmp_path):
     async with serving(Desk(tmp_path, Terms(account="U7654321"))) as desk:
         desk.slot()
         with pytest.raises(BrokerUnsafe, match="account U7654321 is no paper account"):
-            await IbkrBroker(target(desk)).clock()
+            await broker_at(target(desk)).clock()
         await until(lambda: not desk.gateway.clients)
         assert not any(fields.startswith("3|") for fields in requests(desk))
 
 
 async def test_a_connection_that_only_reads_sends_no_order(desk):
-    broker = IbkrBroker(target(desk, read_only=True))
+    broker = broker_at(target(desk, read_only=True))
     await broker.sync()
     with pytest.raises(BrokerRefused, match="read_only"):
         await broker.place("no", BUY, broker.connection)
