@@ -15,7 +15,7 @@ from services.executor.ibkr.histories import Histories
 from services.executor.ibkr.numbers import positive
 from services.executor.ibkr.safety import PREFIXES, BrokerUnsafe, Mode
 from shared.protocol.instants import Instant, parse, to_text
-from shared.protocol.market import Order, QuoteKind, instrument_key, split_key
+from shared.protocol.market import Order, Quote, QuoteKind, instrument_key, split_key
 from shared.protocol.money import ZERO, Exact
 
 T = TypeVar("T")
@@ -143,21 +143,14 @@ class IbkrBroker:
         at = self._clock or to_text(datetime.now(UTC))
         # What a stand-in shows is simulated, whatever its protocol calls it.
         kind = QuoteKind.SIM if self._target().stepped else None
-        quotes, ticks, sessions = [], {}, {}
-        for key in keys:
-            found = await contracts.share(key)
-            if found is None:
-                continue
-            seen = await market.quote(link, found.contract, key, at, kind)
-            prices = [] if seen is None else [price for price in (seen.last, seen.bid, seen.ask, seen.close) if price is not None]
-            if seen is not None and prices:
-                quotes.append(seen)
-            if (tick := found.tick(prices[0] if prices else ZERO)) is not None:
-                ticks[key] = tick
-            if (session := found.session(parse(at))) is not None:
-                sessions[SMART] = session
+        known = {key: found for key in keys if (found := await contracts.share(key)) is not None}
+        seen = await market.quotes(link, {key: found.contract for key, found in known.items()}, at, kind)
+        prices = {key: next((price for price in _prices(seen.get(key)) if price is not None), None) for key in known}
+        ticks = {key: tick for key, found in known.items() if (tick := found.tick(prices[key] or ZERO)) is not None}
+        session = next((session for found in known.values() if (session := found.session(parse(at))) is not None), None)
+        quotes = [seen[key] for key in sorted(seen) if prices[key] is not None]
         rates = await self._rates({split_key(key)[1] for key in keys}, link, contracts, at)
-        return Observation(tuple(sorted(quotes, key=lambda quote: quote.key)), ticks, rates, sessions)
+        return Observation(tuple(quotes), ticks, rates, {} if session is None else {SMART: session})
 
     async def _rates(self, wanted: set[str], link: Link, contracts: Contracts, at: Instant) -> dict[str, Exact]:
         """Base units per unit: the account's own rates, else the middle of the pair's quote; what is not known is left out."""
@@ -276,6 +269,11 @@ class IbkrBroker:
                 self._contracts, self._histories = Contracts(self._link), Histories(self._link)
                 self._count += 1
             return self._link
+
+
+def _prices(seen: Quote | None) -> tuple[Exact | None, ...]:
+    """The prices of a quote, the one that says most of the present first."""
+    return () if seen is None else (seen.last, seen.bid, seen.ask, seen.close)
 
 
 def _filled(fills: list[Fill]) -> dict[int, Exact]:

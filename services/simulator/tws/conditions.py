@@ -22,7 +22,7 @@ class Conditions:
         self.rollback = 0
         self.no_end: dict[str, int] = {}
         self.ready = True
-        self.split, self.glue = 0, 1
+        self.split, self.glue = 0, 0
         self.random: Random | None = None
         """Draws how frames are cut, write by write, where a seed was given."""
         self.data: Literal["live", "delayed", "none", "competing", "empty"] = "live"

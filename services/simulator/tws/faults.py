@@ -214,10 +214,10 @@ class Ready(_Fault, frozen=True, tag="ready"):
 
 
 class Frames(_Fault, frozen=True, tag="frames"):
-    """Write `glue` frames at a time, in pieces of `split` bytes (0: whole)."""
+    """Write `glue` frames at a time (0: all that wait), in pieces of `split` bytes (0: whole)."""
 
     split: Annotated[int, msgspec.Meta(ge=0, le=65_536)] = 0
-    glue: Annotated[int, msgspec.Meta(ge=1, le=1_000)] = 1
+    glue: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 0
 
 
 class Noise(_Fault, frozen=True, tag="noise"):

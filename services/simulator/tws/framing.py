@@ -51,9 +51,10 @@ class Deframer:
 
 
 def pieces(frames: list[bytes], split: int, glue: int) -> Iterator[bytes]:
-    """What goes into one write each: `glue` frames at a time (1: each by itself), cut into pieces of `split` bytes (0: whole)."""
-    for start in range(0, len(frames), max(glue, 1)):
-        data = b"".join(frames[start : start + max(glue, 1)])
+    """What goes into one write each: `glue` frames at a time (0: all of them), cut into pieces of `split` bytes (0: whole)."""
+    together = glue or max(len(frames), 1)
+    for start in range(0, len(frames), together):
+        data = b"".join(frames[start : start + together])
         size = split or len(data) or 1
         for at in range(0, len(data), size):
             yield data[at : at + size]
