@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
-from ib_async import Fill, LimitOrder, Trade
+from ib_async import Contract, Fill, LimitOrder, Trade
 
 from services.executor.broker import Account, BrokerLost, BrokerOrder, BrokerRefused, Complete, Execution, History, Observation
 from services.executor.ibkr import market, orders_seen
@@ -40,6 +40,8 @@ class IbkrBroker:
         self._count = 0
         self._clock: Instant | None = None
         self._numbers: dict[str, int] = {}
+        self._quoted: dict[str, Quote | None] = {}
+        self._quoted_at: tuple[Instant, int] | None = None
 
     @property
     def connection(self) -> int:
@@ -144,13 +146,24 @@ class IbkrBroker:
         # What a stand-in shows is simulated, whatever its protocol calls it.
         kind = QuoteKind.SIM if self._target().stepped else None
         known = {key: found for key in keys if (found := await contracts.share(key)) is not None}
-        seen = await market.quotes(link, {key: found.contract for key, found in known.items()}, at, kind)
+        seen = await self._quotes(link, {key: found.contract for key, found in known.items()}, at, kind)
         prices = {key: next((price for price in _prices(seen.get(key)) if price is not None), None) for key in known}
         ticks = {key: tick for key, found in known.items() if (tick := found.tick(prices[key] or ZERO)) is not None}
         session = next((session for found in known.values() if (session := found.session(parse(at))) is not None), None)
         quotes = [seen[key] for key in sorted(seen) if prices[key] is not None]
         rates = await self._rates({split_key(key)[1] for key in keys}, link, contracts, at)
         return Observation(tuple(quotes), ticks, rates, {} if session is None else {SMART: session})
+
+    async def _quotes(self, link: Link, wanted: dict[str, Contract], at: Instant, kind: QuoteKind | None) -> dict[str, Quote]:
+        """Quotes at a time. In a stepped run the market stands still between two steps: nothing is asked for twice."""
+        if not self._target().stepped:
+            return await market.quotes(link, wanted, at, kind)
+        if self._quoted_at != (at, self._count):
+            self._quoted_at, self._quoted = (at, self._count), {}
+        missing = {key: contract for key, contract in wanted.items() if key not in self._quoted}
+        found = await market.quotes(link, missing, at, kind)
+        self._quoted.update({key: found.get(key) for key in missing})
+        return {key: quote for key in wanted if (quote := self._quoted[key]) is not None}
 
     async def _rates(self, wanted: set[str], link: Link, contracts: Contracts, at: Instant) -> dict[str, Exact]:
         """Base units per unit: the account's own rates, else the middle of the pair's quote; what is not known is left out."""
@@ -246,7 +259,7 @@ class IbkrBroker:
     async def _steady(self, read: Callable[[], Awaitable[T]]) -> Complete[T]:
         """An answer and the one time at which it was given; asked again when time moved meanwhile in a stepped run."""
         for _ in range(STEADY_TRIES):
-            before = await self.clock()
+            before = self.known_clock or await self.clock()
             value = await read()
             after = await self.clock()
             if before == after or not self._target().stepped:

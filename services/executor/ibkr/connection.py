@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 import structlog
-from ib_async import IB, Contract, Order, OrderState
+from ib_async import IB, Contract, Order, OrderState, StartupFetch, StartupFetchALL
 from ib_async.wrapper import RequestError
 
 from services.executor.broker import BrokerError, BrokerLost, BrokerRefused
@@ -22,6 +22,8 @@ HEARTBEAT_S: Final = 5.0
 RETRY_S: Final = 2.0
 MESSAGES_PER_S: Final = 45
 UNLIMITED: Final = 0
+FETCHED: Final = StartupFetchALL & ~StartupFetch.SUB_ACCOUNT_UPDATES
+"""All lists; the values of the one account come with its own subscription."""
 MAX_ENDED: Final = 100_000
 
 
@@ -151,7 +153,13 @@ async def _connect(ib: IB, target: Target) -> None:
     ib.errorEvent += said
     connecting = asyncio.ensure_future(
         ib.connectAsync(
-            target.host, target.port, target.client_id, timeout=target.connect_s, readonly=target.read_only, raiseSyncErrors=True
+            target.host,
+            target.port,
+            target.client_id,
+            timeout=target.connect_s,
+            readonly=target.read_only,
+            raiseSyncErrors=True,
+            fetchFields=FETCHED,
         )
     )
     try:
