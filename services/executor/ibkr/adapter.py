@@ -149,7 +149,8 @@ class IbkrBroker:
         seen = await self._quotes(link, {key: found.contract for key, found in known.items()}, at, kind)
         prices = {key: next((price for price in _prices(seen.get(key)) if price is not None), None) for key in known}
         ticks = {key: tick for key, found in known.items() if (tick := found.tick(prices[key] or ZERO)) is not None}
-        session = next((session for found in known.values() if (session := found.session(parse(at))) is not None), None)
+        usual = next(iter(known.values()), None) or await contracts.reference()
+        session = None if usual is None else usual.session(parse(at))
         quotes = [seen[key] for key in sorted(seen) if prices[key] is not None]
         rates = await self._rates({split_key(key)[1] for key in keys}, link, contracts, at)
         return Observation(tuple(quotes), ticks, rates, {} if session is None else {SMART: session})

@@ -18,6 +18,9 @@ from shared.protocol.money import Exact
 SMART: Final = "SMART"
 NO_DEFINITION: Final = "200"
 RULE_TRIES: Final = 3
+REFERENCE: Final = "reference"
+REFERENCE_ID: Final = 756733
+"""SPY, which IBKR lists under this id and which trades whenever the New York exchanges do."""
 Rule = tuple[tuple[Decimal, Decimal], ...]
 
 
@@ -61,6 +64,12 @@ class Contracts:
             self._found[key] = await self._qualify(Stock(symbol, SMART, currency))
         return self._found[key]
 
+    async def reference(self) -> Qualified | None:
+        """An instrument whose hours are those of SMART, for when none is asked for: known everywhere by its id."""
+        if REFERENCE not in self._found:
+            self._found[REFERENCE] = await self._qualify(Contract(conId=REFERENCE_ID, exchange=SMART))
+        return self._found[REFERENCE]
+
     async def pair(self, currency: str, base: str) -> Contract | None:
         """A currency in units of another one; None where the broker has no such pair that way round."""
         key = f"{currency}.{base}"
@@ -72,7 +81,9 @@ class Contracts:
     async def _qualify(self, asked: Contract) -> Qualified | None:
         """The one instrument that fits, with its price steps and hours."""
         try:
-            details = await self._link.ask(lambda: self._link.ib.reqContractDetailsAsync(asked), f"contract {asked.symbol}")
+            details = await self._link.ask(
+                lambda: self._link.ib.reqContractDetailsAsync(asked), f"contract {asked.symbol or asked.conId}"
+            )
         except BrokerRefused as error:
             if error.code == NO_DEFINITION:
                 return None

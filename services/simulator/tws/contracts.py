@@ -27,6 +27,8 @@ HOURS_DAYS: Final = 14
 MAX_MATCHES: Final = 50
 _STOCK_ORDERS: Final = "ACTIVETIM,AD,ADJUST,LMT,MKT,STP"
 _KNOWN_IDS: Final = {"AAPL": 265598}
+REFERENCE: Final = WireContract(756733, "SPY", "STK", SMART, "USD", "SPY", "SPY")
+"""Found by its id alone, and only for its hours: it has no prices here."""
 _FIRST_ID, _IDS = 1_000_000, 800_000_000
 
 
@@ -72,6 +74,8 @@ class Catalogue:
 
     def find(self, asked: Contract) -> list[Instrument]:
         """All that fit what was stated, at most `MAX_MATCHES`."""
+        if asked.con_id == REFERENCE.con_id:
+            return [Instrument(REFERENCE, "ARCA", (SMART,), STOCK_RULE, TICK, "SPDR S&P 500 ETF TRUST", traded=False)]
         if asked.con_id:
             found = self._by_id.get(asked.con_id)
             return [found] if found is not None and asked.exchange in {"", *found.exchanges} else []
