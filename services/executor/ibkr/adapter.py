@@ -24,7 +24,6 @@ WAIT_POLL_S: Final = 0.005
 COMMISSION_POLL_S: Final = 0.2
 COMMISSION_S: Final = 60.0
 STEADY_TRIES: Final = 5
-DAY_CHARS: Final = len("YYYY-MM-DD")
 
 
 class IbkrBroker:
@@ -261,17 +260,27 @@ class IbkrBroker:
         """An answer and the one time at which it was given; asked again when time moved meanwhile in a stepped run."""
         for _ in range(STEADY_TRIES):
             before = self.known_clock or await self.clock()
+            if self._link is not None:
+                self._link.clock = None
             value = await read()
-            after = await self.clock()
+            after = await self._time_after()
             if before == after or not self._target().stepped:
                 break
         return Complete(value, after)
+
+    async def _time_after(self) -> Instant | None:
+        """The time right behind the last answer: known with it, else asked for."""
+        told = self._link.clock if self._link is not None and self._link.is_open else None
+        if told is None:
+            return await self.clock()
+        self._clock = to_text(told)
+        return self._clock
 
     def _known(self) -> tuple[Contracts, Histories]:
         """Instruments and bars of the connection."""
         if self._contracts is None or self._histories is None:
             raise BrokerLost("nothing is connected")
-        self._contracts.on((self._clock or "")[:DAY_CHARS])
+        self._contracts.at(self._clock or "")
         return self._contracts, self._histories
 
     async def _connected(self) -> Link:

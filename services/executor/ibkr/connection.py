@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -55,12 +56,19 @@ class Link:
         """Use `open_link`."""
         self.ib, self.account, self._target = ib, account, target
         self._asking = asyncio.Lock()
+        self.clock: datetime | None = None
+        """The other side's time right behind the last answer, where that is known."""
         self.lost: str | None = None
         """Why nothing may be sent though the socket is open: the gateway has lost the broker."""
         self.ended: dict[int, str] = {}
         """The broker's words about the end of completed orders, by permanent id: the library reads them and lets them go."""
         ib.errorEvent += self._said
         self._keep_words(ib)
+
+    @property
+    def stepped(self) -> bool:
+        """Whether the other side's clock is moved by the desk alone."""
+        return self._target.stepped
 
     @property
     def is_open(self) -> bool:
@@ -75,13 +83,28 @@ class Link:
         async with self._asking:
             self._check()
             try:
-                return await asyncio.wait_for(request(), self._target.request_s)
+                return await asyncio.wait_for(self._timed(request), self._target.request_s)
             except RequestError as error:
                 raise BrokerRefused(str(error.code), error.message) from error
             except TimeoutError as error:
                 raise BrokerLost(f"{what}: no answer within {self._target.request_s:g} s") from error
             except ConnectionError as error:
                 raise BrokerLost(f"{what}: {error}") from error
+
+    async def _timed(self, request: Callable[[], Awaitable[T]]) -> T:
+        """The answer; of a stand-in the time right behind it too, which costs no turn: it answers in order.
+
+        Only what was sent by the call itself is sure to be on its way before the question for the time.
+        """
+        sent = request()
+        if not (self.stepped and isinstance(sent, asyncio.Future)) or "currentTime" in self.ib.wrapper._futures:
+            self.clock = None
+            return await sent
+        time: asyncio.Future[datetime] = self.ib.reqCurrentTimeAsync()  # type: ignore[assignment]
+        time.add_done_callback(lambda done: None if done.cancelled() else done.exception())
+        value: T = await sent
+        self.clock = (await time).astimezone(UTC)
+        return value
 
     async def alive(self) -> bool:
         """Whether the other side answers at all: to be asked before each batch of orders."""

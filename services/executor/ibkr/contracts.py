@@ -11,13 +11,14 @@ from services.executor.broker import BrokerLost, BrokerRefused
 from services.executor.ibkr.connection import Link
 from services.executor.ibkr.hours import HoursError, current, rule_of, sessions, tick_at
 from services.executor.ibkr.numbers import amount, positive
-from shared.protocol.instants import TimeError
+from shared.protocol.instants import Instant, TimeError
 from shared.protocol.market import ExchangeSession, split_key
 from shared.protocol.money import Exact
 
 SMART: Final = "SMART"
 NO_DEFINITION: Final = "200"
 RULE_TRIES: Final = 3
+DAY_CHARS: Final = len("YYYY-MM-DD")
 REFERENCE: Final = "reference"
 REFERENCE_ID: Final = 756733
 """SPY, which IBKR lists under this id and which trades whenever the New York exchanges do."""
@@ -36,13 +37,17 @@ class Qualified(msgspec.Struct, frozen=True):
         """The price step at a price; None where it is not known, or where displayed prices are no money (pence)."""
         return tick_at(self.rule, price) if self.rule is not None and self.magnifier == 1 else None
 
+    def covers(self, day: str) -> bool:
+        """Whether the hours of a day are told, and of at least one after it; a pair's are not needed."""
+        return self.contract.secType == "CASH" or any(known > day for known, _, _ in self.hours)
+
     def session(self, now: datetime) -> ExchangeSession | None:
         """The exchange's session at a time."""
         return current(self.hours, now)
 
 
 class Contracts:
-    """Looks instruments up once per day, as their hours are told for some days only; unknown and ambiguous names are None."""
+    """Looks instruments up again when their hours run out, where time is real each day; unknown and ambiguous ones are None."""
 
     def __init__(self, link: Link) -> None:
         """Nothing is known yet."""
@@ -51,10 +56,15 @@ class Contracts:
         self._rules: dict[int, Rule] = {}
         self._day = ""
 
-    def on(self, day: str) -> None:
-        """Forget what belongs to another day."""
-        if day != self._day:
-            self._day = day
+    def at(self, now: Instant) -> None:
+        """Forget what is out of date at a time; a stand-in's hours do not change from day to day."""
+        day = now[:DAY_CHARS]
+        if day == self._day:
+            return
+        self._day = day
+        if self._link.stepped:
+            self._found = {key: found for key, found in self._found.items() if found is not None and found.covers(day)}
+        else:
             self._found.clear()
 
     async def share(self, key: str) -> Qualified | None:
