@@ -3,13 +3,15 @@
 One evaluation is one order of a batch of ten on a book of 20 positions with ten orders at work: seven approved, three blocked by
 the collar, by position, and by cash (with cash_reserve and gross_exposure), with reasons and `largest`; the observation is read
 and the book valued once a batch. Beside it: what any gate has to do for the same batch, decoding the observation and encoding the
-decisions. A figure is the best of some rounds, as other work on the machine only slows it. Prints, never asserts speed; the
-verdicts are checked.
+decisions, and, where it is installed (`make bench` does), nautilus-trader's RiskEngine on a batch of its own kind, which enforces
+less: the table says what. A figure is the best of some rounds, as other work on the machine only slows it. Prints, never asserts
+speed; the verdicts are checked.
 """
 
 from dataclasses import asdict
 from typing import Final
 
+import _nautilus
 from _table import Figure, parser, rate, report
 
 from services.gate.books import BookView
@@ -129,6 +131,29 @@ def measure(positions: int, rounds: int) -> tuple[float, float]:
     return rate(ours, BATCH * CALLS, rounds), rate(bare, BATCH * CALLS, rounds)
 
 
+def peer(rounds: int) -> list[Figure]:
+    """nautilus-trader's RiskEngine, where it is installed."""
+    judged = _nautilus.batches()
+    if judged is None:
+        return []
+
+    def theirs() -> None:
+        for _ in range(CALLS):
+            judged()
+
+    found = rate(theirs, BATCH * CALLS, rounds)
+    return [Figure("nautilus-trader's RiskEngine, rules of its own", found, "evaluations/s")]
+
+
+def show_rules() -> None:
+    """Which rules each enforces."""
+    width = max(len(row[0]) for row in _nautilus.ENFORCED)
+    ours = max(len(row[1]) for row in _nautilus.ENFORCED)
+    print()
+    for rule, here, there in (("rule", "propdesk", "nautilus-trader's RiskEngine"), *_nautilus.ENFORCED):
+        print(f"{rule.ljust(width)}  {here.ljust(ours)}  {there}")
+
+
 def main() -> None:
     """Measure and print."""
     options = parser(__doc__)
@@ -143,7 +168,10 @@ def main() -> None:
         for positions, (ours, bare) in rates.items()
     ]
     times = Figure(f"{POSITIONS[1]} positions slower by", few / many, "times", target=f"≤ {TARGET_RATIO}")
-    report([figures[0], Figure(**{**asdict(figures[1]), "target": ""}), times], as_json=given.json)
+    rows = [figures[0], Figure(**{**asdict(figures[1]), "target": ""}), times, *peer(given.rounds)]
+    report(rows, as_json=given.json)
+    if not given.json:
+        show_rules()
 
 
 if __name__ == "__main__":

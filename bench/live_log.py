@@ -35,7 +35,7 @@ async def fill(writer: Connection, stored: list[Stored]) -> None:
 
 
 async def measure(url: str, monitor_url: str, stored: list[Stored], rounds: int) -> Figure:
-    """Both readers, one after the other."""
+    """Both readers, in turns."""
     last = stored[-1]
     expected = read_event(last.seq, last.subject, last.payload).expect(StateHashed).state_hash
     decoder = msgspec.json.Decoder()
@@ -48,8 +48,10 @@ async def measure(url: str, monitor_url: str, stored: list[Stored], rounds: int)
                 raise SystemExit(f"folded to {found}, expected {expected} at {len(stored)}")
             return found.seconds
 
-        folded = await best(ours, len(stored), rounds)
-        decoded = await best(lambda: read_bare(bare, len(stored), decoder.decode), len(stored), rounds)
+        folded = decoded = 0.0
+        for _ in range(rounds):  # in turns, so that other work on the machine slows both alike
+            folded = max(folded, await best(ours, len(stored), 1))
+            decoded = max(decoded, await best(lambda: read_bare(bare, len(stored), decoder.decode), len(stored), 1))
     beside = "bare pull, msgspec decode"
     return Figure("live log folded and hashed", folded, "events/s", decoded, beside, "≥ 0.5 of the bare client")
 

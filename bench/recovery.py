@@ -1,5 +1,7 @@
 """How soon a service is ready on a long log, from its snapshot and from zero, beside a bare reader of the same log.
 
+Every event is signed, and each service verifies all that it folds, with its own key and rights, as on any desk.
+
 Target: ready within 3 s at 100,000 events after kill -9. Prints, never asserts speed; sequences and hashes are checked.
 """
 
@@ -15,9 +17,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from _table import Figure, parser, report
 
-from shared.bus.jetstream import Connection, connect
-from tests.integration.bus.servers import NatsServer
-from tests.support.long_log import make_store
+from shared.bus.jetstream import Connection
+from tests.support.long_log import make_desk
 from tests.support.recovery import Recovery, recover
 
 EVENTS: Final = 20_000
@@ -48,19 +49,19 @@ def lines(name: str, found: Recovery, bare_s: float, target: str = "") -> list[F
 
 async def measure(events: int, folder: Path) -> list[Figure]:
     """All services, one after another: from zero, ended cleanly (which leaves a snapshot), killed, and from the snapshot."""
-    made = await make_store(folder / "nats", events)
-    server = NatsServer(folder / "nats").start()
+    made = await make_desk(folder / "desk", events)
+    server = made.server()
+    server.start()
     figures: list[Figure] = []
     try:
-        connection = await connect(server.url, "bench")
+        connection = await made.connect(server)
         bare_s = await bare(connection, made.seq)
         for service in SERVICES:
-            data = folder / "desk"
-            zero = await recover(connection, service, server.url, data)
-            kept = await recover(connection, service, server.url, data, signal.SIGKILL)
+            zero = await recover(connection, service, server.url, made)
+            kept = await recover(connection, service, server.url, made, signal.SIGKILL)
             if not zero.seq == kept.seq == made.seq:
                 raise SystemExit(f"{service} was ready at {zero.seq} and {kept.seq}, the log ends at {made.seq}")
-            if not (data / "services" / service / "snapshot.json").exists():
+            if not (made.folder / "services" / service / "snapshot.json").exists():
                 raise SystemExit(f"{service} left no snapshot")
             figures += lines(f"{service} from zero, {made.seq} events", zero, bare_s)
             figures += lines(f"{service} from its snapshot", kept, bare_s, TARGET)

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Brings .venv to what a lock file says: tools/setup.sh requirements.lock. Needs Python 3.11 or newer, nothing else.
-# A .venv that was left half made, or that was made in another folder, is thrown away.
+# Brings .venv to what a lock file says: tools/setup.sh requirements.lock [FOLDER]. Needs Python 3.11 or newer, nothing else.
+# A folder that was left half made, or that was made in another folder, is thrown away.
 set -eu
 cd "$(dirname "$0")/.."
 lock=$1
 python=${PYTHON:-python3}
-venv=.venv
+venv=${2:-.venv}
 unset PYTHONDONTWRITEBYTECODE PYTHONPATH || true
 
 fail() {

@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from services.agent.answers import answer_of
 from services.agent.sources.port import Close, Fault, Proposal, RunView, Source
 from shared.ledger.owed import Owed
@@ -84,6 +86,14 @@ def think(source: Source, view: RunView) -> Proposal | Fault:
         return Fault(SourceFault.CRASHED, f"{type(error).__name__}: {error}")
 
 
+def needed(source: Source, view: RunView) -> int | Fault:
+    """How many past closes a source wants; what it raises is its fault."""
+    try:
+        return source.history_needed(view)
+    except Exception as error:
+        return Fault(SourceFault.CRASHED, f"{type(error).__name__}: {error}")
+
+
 def concluded(state: State, item: Owed, outcome: Proposal | Fault) -> Draft:
     """What is written of a source's answer: its proposal, or its fault."""
     run = state.runs[item.about]
@@ -97,6 +107,14 @@ def ended(state: State, item: Owed) -> Draft:
     run = state.runs[item.about]
     status, message, cause = _end(run)
     return _draft(state, item, RunEnded(status, clean_text(message, MAX_TEXT_CHARS)), cause)
+
+
+def errored(state: State, item: Owed, error: Exception) -> Draft:
+    """The end of a cleared run in which something unforeseen happened; it holds the exception."""
+    run = state.runs[item.about]
+    told = clean_text(f"{type(error).__name__}: {error}", MAX_TEXT_CHARS)
+    end = replace(item, type="RunEnded", k=1)
+    return _draft(state, end, RunEnded(RunStatus.ERROR, told), run.cleared or run.started)
 
 
 def _end(run: Run) -> tuple[RunStatus, str, Event]:

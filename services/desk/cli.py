@@ -8,10 +8,20 @@ from typing import Annotated, Final
 
 import typer
 
+from services.desk import money_cli, operator_cli, simulator_cli
 from services.desk.console import discard, flush, nobody_reads, say
 from services.desk.errors import DeskError, Interrupted, RunFailed
 from services.desk.layout import DEFAULT_DIR, Layout
-from services.desk.options import data_path, directory_path, orders_path, plain_words, policy_path, state_path
+from services.desk.options import (
+    DirOption,
+    JsonOption,
+    data_path,
+    orders_path,
+    plain_words,
+    policy_path,
+    scenario_path,
+    state_path,
+)
 from services.desk.signals import SIGNALS
 
 BEGAN: Final = time.monotonic()
@@ -28,11 +38,6 @@ gate = typer.Typer(help="The gate as a calculator.", no_args_is_help=True, rich_
 app.add_typer(gate, name="gate")
 keys = typer.Typer(help="The keys that sign events and open the log.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(keys, name="keys")
-
-DirOption = Annotated[
-    Path, typer.Option("--dir", envvar="PROPDESK_DIR", parser=directory_path, metavar="PATH", help="The data directory.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 
 
 def _version(wanted: bool) -> None:
@@ -58,16 +63,19 @@ def run(
     data: Annotated[
         Path | None, typer.Option(parser=data_path, metavar="PATH", help="A price file; default: 20 US stocks that come along.")
     ] = None,
-    days: Annotated[int | None, typer.Option(help="How many sessions (default: the last 60).")] = None,
+    days: Annotated[int | None, typer.Option(metavar="N", help="How many sessions (default: the last 60).")] = None,
     start: Annotated[str | None, typer.Option("--from", metavar="YYYY-MM-DD", help="The first session.")] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="YYYY-MM-DD", help="The last session.")] = None,
     source: Annotated[
         list[str] | None,
         typer.Option(metavar="KIND[:ARG][@BOOK]", help="Who proposes; repeatable, replaces the three built-in books."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Part of what makes two runs the same run.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, metavar="N", help="Part of what makes two runs the same run.")] = 0,
     policy: Annotated[
         Path | None, typer.Option(parser=policy_path, metavar="PATH", help="A policy file; default: the demo policy.")
+    ] = None,
+    scenario: Annotated[
+        Path | None, typer.Option(parser=scenario_path, metavar="PATH", help="What is scripted of market and day (TOML or JSON).")
     ] = None,
     directory: DirOption = Path(DEFAULT_DIR),
     fresh: Annotated[bool, typer.Option("--fresh", help="Rename an old data directory and start anew.")] = False,
@@ -88,6 +96,7 @@ def run(
         sources=tuple(source or ()),
         seed=seed,
         policy=policy or arguments.DEMO_POLICY,
+        scenario=scenario,
     )
     prepared, layout = arguments.prepare(options), Layout(directory)
     for warning in prepared.warnings():
@@ -98,7 +107,9 @@ def run(
 
 @app.command()
 def replay(
-    to: Annotated[int | None, typer.Option(min=1, help="Fold up to this sequence only; changes no database.")] = None,
+    to: Annotated[
+        int | None, typer.Option(min=1, metavar="SEQ", help="Fold up to this sequence only; changes no database.")
+    ] = None,
     directory: DirOption = Path(DEFAULT_DIR),
     as_json: JsonOption = False,
 ) -> None:
@@ -122,63 +133,18 @@ def explain(
     directory: DirOption = Path(DEFAULT_DIR),
     as_json: JsonOption = False,
 ) -> None:
-    """Tell one story from the log: what was asked, proposed, judged and why, sent, filled, and what it cost."""
+    """Tell one story from the log, from question to cost.
+
+    What was asked, proposed, judged and why, sent, filled, and what it cost.
+    """
     from services.desk.explain import explain as explain_name
 
     explain_name(Layout(directory), name, as_json=as_json)
 
 
-@app.command()
-def cancel(
-    order: Annotated[str, typer.Argument(metavar="ORDER", help="The order's id.")],
-    reason: Annotated[str, typer.Option(help="Why; it stands in the log for ever.")],
-    request: Annotated[str | None, typer.Option(metavar="ID", help="Repeat a request with its id: it is one event.")] = None,
-    directory: DirOption = Path(DEFAULT_DIR),
-    as_json: JsonOption = False,
-) -> None:
-    """Cancel an order that has not ended."""
-    from services.desk.operate import cancel as cancel_order
-
-    cancel_order(Layout(directory), order, reason, request, as_json=as_json)
-
-
-@app.command()
-def simulator(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The TWS port; 0 takes any that is free.")] = 4002,
-    control: Annotated[int, typer.Option(min=0, max=65535, help="The control port (JSON lines); 0 takes any that is free.")] = 0,
-    data: Annotated[
-        Path | None, typer.Option(parser=data_path, metavar="PATH", help="A price file; default: 20 US stocks that come along.")
-    ] = None,
-    clock: Annotated[str, typer.Option(metavar="real|accelerated|step", help="Who moves time.")] = "accelerated",
-    speed: Annotated[int | None, typer.Option(help="Seconds a second of the accelerated clock (default: 1000).")] = None,
-    start: Annotated[
-        str | None, typer.Option("--from", metavar="YYYY-MM-DD", help="The first session (default: 60 before the last).")
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**63 - 1, help="Other than 0: frames are cut at random, the same way each time.")
-    ] = 0,
-    scenario: Annotated[Path | None, typer.Option(metavar="PATH", help="A file of faults (docs/simulator.md).")] = None,
-    frames: Annotated[Path | None, typer.Option(metavar="PATH", help="Log every frame here.")] = None,
-    base_currency: Annotated[str | None, typer.Option(metavar="CUR", help="The account's currency (default: USD).")] = None,
-    cash: Annotated[str | None, typer.Option(metavar="AMOUNT", help="What the account begins with (default: 1000000).")] = None,
-    fx: Annotated[
-        list[str] | None, typer.Option(metavar="CUR=RATE", help="Base units per unit of a currency; repeatable.")
-    ] = None,
-    directory: Annotated[
-        Path | None,
-        typer.Option(
-            "--dir", parser=directory_path, metavar="PATH", help="Keep the broker's books here; else they are gone at the end."
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Serve the stand-in for IB Gateway alone, for any client of Interactive Brokers."""
-    from services.desk.simulator_command import SimulatorOptions, simulate
-
-    options = SimulatorOptions(
-        port, control, data, directory, clock, speed, start, seed, scenario, frames, base_currency, cash, tuple(fx or ())
-    )
-    simulate(options, as_json=as_json)
+operator_cli.register(app)
+money_cli.register(app)
+simulator_cli.register(app)
 
 
 @keys.command("init")
@@ -204,12 +170,15 @@ def keys_show(directory: DirOption = Path(DEFAULT_DIR), as_json: JsonOption = Fa
 @keys.command("rotate")
 def keys_rotate(
     who: Annotated[str, typer.Argument(metavar="AUTHOR|BOOK", help="desk, gate, executor, journal, or a book.")],
-    reason: Annotated[str, typer.Option(help="Why; it stands in the log for ever.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; it stands in the log for ever.")],
     request: Annotated[str | None, typer.Option(metavar="ID", help="Repeat a request with its id: it is one event.")] = None,
     directory: DirOption = Path(DEFAULT_DIR),
     as_json: JsonOption = False,
 ) -> None:
-    """Put a new key in force; what the old one signs afterwards does not count."""
+    """Put a new key in force.
+
+    What the old one signs afterwards does not count.
+    """
     from services.desk.keys_command import rotate
 
     rotate(Layout(directory), who, reason, request, as_json=as_json)

@@ -1,21 +1,21 @@
-"""Operator commands: read from a request, carried out by the desk's own loop, answered with the event they became."""
+"""Operator commands: carried out by the desk's own loop, answered with the event they became."""
 
 import asyncio
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
-from services.desk.requests import Cancel, Command, CommandRefused, Rotate, read_command
-from services.desk.rotation import Rotation, RotationRefused
-from services.desk.steps import cancel_draft
+from services.desk.operations.base import CommandRefused, Operation, Tools
+from services.desk.operations.keys import Rotate
+from services.desk.requests import read_command
+from services.desk.rotation import Rotation
 from services.desk.tally import DeskState
 from shared.bus.answers import error_document
-from shared.bus.keys import KeyFileError
 from shared.bus.participant import Participant
-from shared.ledger.fold import find_order
-from shared.protocol.envelope import Draft, canonical
-from shared.protocol.events import CancelOrdered, KeysAdopted
-from shared.protocol.ids import event_id
+from shared.protocol.envelope import EnvelopeError, canonical
+from shared.protocol.events import BookOpened
+from shared.protocol.ids import about_of, event_id
 
 SUBJECT: Final = "rpc.desk.command"
 MAX_WAITING: Final = 100
@@ -29,69 +29,40 @@ class Done(msgspec.Struct, frozen=True):
     seq: int
 
 
-async def carry_out(participant: Participant[DeskState], command: Command, rotation: Rotation | None = None) -> Done:
+async def carry_out(participant: Participant[DeskState], command: Operation, rotation: Rotation | None = None) -> Done:
     """Append the command's event, unless it stands in the log already; raises `CommandRefused`, `BusError`."""
-    done = await _appended(participant, command, rotation)
+    done = await _appended(participant, command, Tools(rotation))
     if rotation is not None and isinstance(command, Rotate):
         await rotation.settle(participant.state.ledger)
     return done
 
 
-async def _appended(participant: Participant[DeskState], command: Command, rotation: Rotation | None) -> Done:
-    """The command's event."""
+async def _appended(participant: Participant[DeskState], command: Operation, tools: Tools) -> Done:
+    """The command's event; what comes before it (a book's opening) is appended on the way."""
     for _ in range(MAX_ROUNDS):
         state = participant.state
         found = already_done(state, command)
         if found is not None:
             return found
-        event = await participant.append(_draft(state, command, rotation))
-        if event is not None:
+        draft = replace(command.draft(state, tools), as_of=participant.cursor)
+        try:
+            event = await participant.append(draft)
+        except EnvelopeError as error:
+            raise CommandRefused("too_large", str(error)) from error
+        if event is not None and event.type != BookOpened.__name__ and about_of(event.id) == command.request:
             return Done(event.id, event.seq)
     raise CommandRefused("busy", f"the log moved {MAX_ROUNDS} times meanwhile: ask again")
 
 
-def _draft(state: DeskState, command: Command, rotation: Rotation | None) -> Draft:
-    """The command as an event; raises `CommandRefused`."""
-    if isinstance(command, Cancel):
-        _check_order(state, command.order)
-        return cancel_draft(state.ledger, command.order, command.reason, command.request)
-    if rotation is None:
-        raise CommandRefused("no_keys", "this desk has no keys")
-    try:
-        return rotation.draft(state.ledger, command.who, command.reason, command.request)
-    except RotationRefused as error:
-        raise CommandRefused(error.code, str(error)) from error
-    except (OSError, KeyFileError) as error:
-        raise CommandRefused("no_file", f"the new key cannot be written: {error}") from error
-
-
-def already_done(state: DeskState, command: Command) -> Done | None:
+def already_done(state: DeskState, command: Operation) -> Done | None:
     """The event of a repeated request; raises `CommandRefused` if the request id was used for something else."""
     found = state.tally.requests.get(command.request)
     if found is None:
         return None
-    seq, data = found
-    if not _is_said(command, data):
-        raise CommandRefused("request_reused", f"request {command.request} was another command (sequence {seq}): use a new id")
-    return Done(event_id("desk", type(data).__name__, command.request), seq)
-
-
-def _is_said(command: Command, data: CancelOrdered | KeysAdopted) -> bool:
-    """Whether an event is what the command asks for."""
-    if isinstance(command, Cancel):
-        return data == CancelOrdered(command.order, command.reason)
-    return isinstance(data, KeysAdopted) and data.reason == command.reason
-
-
-def _check_order(state: DeskState, order: str) -> None:
-    """Refuse an order that is unknown or has ended."""
-    found = find_order(state.ledger, order)
-    if found is not None and found.state.is_open:
-        return
-    end = state.tally.ended.get(order)
-    if end is not None:
-        raise CommandRefused("order_ended", f"order {order} has ended already: {end}")
-    raise CommandRefused("unknown_order", f"no order {order} in the ledger: `propdesk status` lists the open ones")
+    if not command.is_said_by(found.book, found.data):
+        told = f"request {command.request} was another command (sequence {found.seq}): use a new id"
+        raise CommandRefused("request_reused", told)
+    return Done(event_id("desk", type(found.data).__name__, command.request), found.seq)
 
 
 class Commands:
@@ -100,7 +71,7 @@ class Commands:
     def __init__(self, participant: Participant[DeskState], rotation: Rotation | None = None) -> None:
         """Carry out commands with the desk's own part in the log."""
         self._participant, self._rotation = participant, rotation
-        self._waiting: list[tuple[Command, asyncio.Future[bytes]]] = []
+        self._waiting: list[tuple[Operation, asyncio.Future[bytes]]] = []
         self._closed = False
 
     async def handle(self, payload: bytes) -> bytes:

@@ -1,21 +1,17 @@
 """`propdesk keys`: make, show and rotate the keys of a data directory."""
 
 import json
-import secrets
 from collections.abc import Iterable
 from typing import Final
 
-import msgspec
-
 from services.desk.arguments import DEFAULT_SOURCES
 from services.desk.console import show as print_line
-from services.desk.console import show_json
 from services.desk.desk_keys import DeskKeys, books_with_keys
 from services.desk.embedded import running_desk, with_log, with_running
 from services.desk.errors import UsageError
 from services.desk.layout import Layout, writing
-from services.desk.operate import Appending, ask
-from services.desk.requests import CommandRefused, Rotate, read_command
+from services.desk.operate import operate, request_id
+from services.desk.operations.keys import Rotate
 from services.desk.run import check_foreign
 from shared.bus.follower import Follower
 from shared.bus.jetstream import Connection
@@ -24,7 +20,6 @@ from shared.bus.logs import configure_logs
 from shared.bus.participant import instance_name
 from shared.ledger.fold import apply
 from shared.ledger.state import State
-from shared.protocol.envelope import canonical
 from shared.protocol.ids import BOOK_NAME
 
 DEFAULT_BOOKS: Final = DEFAULT_SOURCES
@@ -82,17 +77,7 @@ async def _folded(connection: Connection, keys: DeskKeys) -> State:
 
 def rotate(layout: Layout, who: str, reason: str, request: str | None, *, as_json: bool) -> None:
     """Put a new key of an author or a book's source in force and say where that stands; raises `DeskError`."""
-    configure_logs("desk", "warning")
-    try:
-        payload = canonical(Rotate("rotate", who, reason, request or f"cli-{secrets.token_hex(8)}"))
-        command = read_command(payload)
-        done = ask(layout, payload) if running_desk(layout) is not None else with_log(layout, Appending(command))
-    except CommandRefused as error:
-        raise UsageError(str(error)) from error
-    if as_json:
-        show_json(msgspec.to_builtins(done))
-    else:
-        print_line(f"{done.event} stands at sequence {done.seq}; what the old key signs after it does not count")
+    operate(layout, Rotate(who=who, reason=reason, request=request_id(request)), as_json=as_json)
 
 
 def _print(public: dict[str, str], *, as_json: bool) -> None:

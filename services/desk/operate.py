@@ -2,43 +2,77 @@
 
 import json
 import secrets
+import time
+from collections.abc import Callable
 
 import msgspec
 
 from services.desk.commands import SUBJECT, Done, carry_out
-from services.desk.console import say, show, show_json
+from services.desk.console import show, show_json
 from services.desk.desk_keys import DeskKeys
-from services.desk.embedded import Work, running_desk, with_log, with_running
-from services.desk.errors import DeskError, RunFailed, UsageError
+from services.desk.embedded import running_desk, with_log, with_running
+from services.desk.errors import DeskError, DirectoryInUse, LogLost, RunFailed, UsageError
 from services.desk.layout import Layout
-from services.desk.requests import Cancel, Command, CommandRefused, Rotate, read_command
+from services.desk.operations.base import CommandRefused, Operation
+from services.desk.operations.keys import Rotate
+from services.desk.requests import read_command
 from services.desk.rotation import Rotation
 from services.desk.stack import DESK_NAME
 from services.desk.steps import AUTHOR
-from services.desk.tally import DeskState, apply
+from services.desk.tally import DeskState
 from shared.bus.jetstream import Connection
 from shared.bus.keyring import Signer
 from shared.bus.logs import configure_logs
 from shared.bus.participant import Participant, instance_name
-from shared.protocol.envelope import canonical
+from shared.bus.prefixes import OnDrop
+from shared.protocol.envelope import Event, canonical
 
 ANSWER_S = 30.0
-ASK_AGAIN = 2
+AGAIN_S = 30.0
+PAUSE_S = 0.2
+PASSING = frozenset({"busy", "ending"})
+"""Why a desk refuses a command that it would take a moment earlier or later."""
 
 
-def cancel(layout: Layout, order: str, reason: str, request: str | None, *, as_json: bool) -> None:
-    """Append one `CancelOrdered` and say where it stands; raises `DeskError`."""
+def request_id(given: str | None) -> str:
+    """The caller's own request id, or a new one."""
+    return f"cli-{secrets.token_hex(8)}" if given is None else given
+
+
+def operate(layout: Layout, command: Operation, *, as_json: bool) -> None:
+    """Carry out one command and say where its event stands; raises `DeskError`."""
     configure_logs("desk", "warning")
     try:
-        payload = canonical(Cancel("cancel", order, reason, request or f"cli-{secrets.token_hex(8)}"))
+        payload = canonical(command)
         command = read_command(payload)
-        done = ask(layout, payload) if running_desk(layout) is not None else with_log(layout, Appending(command))
+        done = _carried_out(layout, payload, command)
+    except UnicodeEncodeError as error:
+        raise UsageError("a text that is no UTF-8 cannot stand in the log") from error
     except CommandRefused as error:
         raise UsageError(str(error)) from error
     if as_json:
         show_json(msgspec.to_builtins(done))
     else:
-        show(f"{done.event} stands at sequence {done.seq}")
+        show(f"{command.told()} ({done.event} stands at sequence {done.seq})")
+
+
+def _carried_out(layout: Layout, payload: bytes, command: Operation) -> Done:
+    """By the desk that runs, else by ourselves under its lock; raises `CommandRefused`, `DeskError`.
+
+    A desk that is ending or starting, another command that has the lock, an answer that was lost, as when the desk's own key was
+    the one rotated: ask again, for it is one event however often.
+    """
+    until = time.monotonic() + AGAIN_S
+    while True:
+        try:
+            return ask(layout, payload) if running_desk(layout) is not None else with_log(layout, Appending(layout, command))
+        except CommandRefused as error:
+            if error.code not in PASSING or time.monotonic() > until:
+                raise
+        except (DirectoryInUse, RunFailed) as error:
+            if isinstance(error, LogLost) or time.monotonic() > until:
+                raise
+        time.sleep(PAUSE_S)
 
 
 def ask(layout: Layout, payload: bytes) -> Done:
@@ -47,7 +81,7 @@ def ask(layout: Layout, payload: bytes) -> Done:
     async def work(connection: Connection, _keys: DeskKeys) -> bytes:
         return await connection.rpc.request(SUBJECT, payload, ANSWER_S)
 
-    answer = json.loads(_repeated(layout, work))
+    answer = json.loads(with_running(layout, work))
     if "error" in answer:
         raise CommandRefused(answer["error"]["code"], answer["error"]["message"])
     try:
@@ -56,37 +90,34 @@ def ask(layout: Layout, payload: bytes) -> Done:
         raise DeskError(f"the desk's answer cannot be read: {error}") from error
 
 
-def _repeated(layout: Layout, work: Work[bytes]) -> bytes:
-    """Ask again when no answer came: it is one event however often, and the desk's own key may have been the one rotated."""
-    for _ in range(ASK_AGAIN):
-        try:
-            return with_running(layout, work)
-        except RunFailed as error:
-            say(f"{error}; asking again")
-    return with_running(layout, work)
-
-
 class Appending:
-    """Append one command's event as the desk, which does not run."""
+    """Append one command's event as the desk, which does not run, and bring the read models to the log's end."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, layout: Layout, command: Operation) -> None:
         """Append this one."""
-        self._command = command
+        self._layout, self._command = layout, command
 
     async def __call__(self, connection: Connection, keys: DeskKeys) -> Done:
         """Fold the whole log, then append."""
+        from services.desk.read_models import Follow
+
         signer = keys.root_signer() if isinstance(self._command, Rotate) else keys.signer()
-        participant = participant_of(connection, keys, signer)
+        follow = Follow(self._layout)
+        participant = participant_of(connection, keys, signer, follow.apply, follow.dropped)
         try:
+            await follow.begin(connection.log)
             await participant.start()
             rotation = Rotation(keys, signer, spread=nothing)
             await rotation.settle(participant.state.ledger)
             return await carry_out(participant, self._command, rotation)
         finally:
             await participant.close()
+            follow.end()
 
 
-def participant_of(connection: Connection, keys: DeskKeys, signer: Signer) -> Participant[DeskState]:
+def participant_of(
+    connection: Connection, keys: DeskKeys, signer: Signer, fold: Callable[[DeskState, Event], DeskState], on_drop: OnDrop
+) -> Participant[DeskState]:
     """The desk's part in a log; it is not started yet."""
     return Participant(
         connection.log,
@@ -95,9 +126,10 @@ def participant_of(connection: Connection, keys: DeskKeys, signer: Signer) -> Pa
         instance=instance_name(),
         desk=DESK_NAME,
         state=DeskState(),
-        apply=apply,
+        apply=fold,
         keyring=keys.identity().keyring(),
         signer=signer,
+        on_drop=on_drop,
     )
 
 

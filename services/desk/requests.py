@@ -1,71 +1,23 @@
-"""Operator requests: what each holds, and what is wrong with one that is refused, in plain words."""
+"""Operator requests as they arrive: decoded strictly, and refused in plain words, field by field."""
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec.structs import replace
 
+from services.desk.operations.base import CommandRefused, Operation
+from services.desk.operations.registry import COMMANDS
 from shared.protocol.envelope import EnvelopeError, clean_text, decode
 from shared.protocol.events import MAX_TEXT_CHARS
-from shared.protocol.ids import MAX_ORDER_ID_CHARS
 
-MAX_REQUEST_CHARS: Final = 64
-
-Reason = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT_CHARS)]
-Request = Annotated[str, msgspec.Meta(pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_REQUEST_CHARS}}}$")]
+NAME: Final = "command"
+MAX_SHOWN_CHARS: Final = 40
 
 
-class Cancel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Cancel one order. `request` is made by the caller: the same one again is the same event."""
-
-    command: Annotated[str, msgspec.Meta(pattern="^cancel$")]
-    order: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ORDER_ID_CHARS)]
-    reason: Reason
-    request: Request
-
-
-class Rotate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Put a new key of an author, or of a book's source, in force. `request` as in `Cancel`."""
-
-    command: Annotated[str, msgspec.Meta(pattern="^rotate$")]
-    who: Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_]{0,11}$")]
-    reason: Reason
-    request: Request
-
-
-Command = Cancel | Rotate
-
-
-class CommandRefused(Exception):
-    """A command that cannot be carried out: `code` for programs, the message for people."""
-
-    def __init__(self, code: str, message: str) -> None:
-        """Keep the code beside the message."""
-        super().__init__(message)
-        self.code = code
-
-
-_COMMON: Final = {
-    "reason": f"a text of 1 to {MAX_TEXT_CHARS} characters",
-    "request": f"an id of 1 to {MAX_REQUEST_CHARS} letters, digits, _ and -",
-}
-_CANCEL: Final = {
-    "command": "the word cancel",
-    "order": f"an order's id of 1 to {MAX_ORDER_ID_CHARS} characters",
-    **_COMMON,
-}
-_ROTATE: Final = {
-    "command": "the word rotate",
-    "who": "an author or a book: a lower-case letter, then at most 11 letters, digits or _",
-    **_COMMON,
-}
-_FITTING: Final = {"order": "o", "who": "gate", "reason": "r", "request": "q"}
-
-
-def read_command(payload: bytes) -> Command:
+def read_command(payload: bytes) -> Operation:
     """Decode a request; raises `CommandRefused` that says what is accepted."""
     document = _document(payload)
-    rotates = document is not None and document.get("command") == "rotate"
-    kind: type[Command] = Rotate if rotates else Cancel
+    kind = _kind(document)
     try:
         command = decode(kind, payload)
     except EnvelopeError as error:
@@ -73,36 +25,65 @@ def read_command(payload: bytes) -> Command:
     reason = clean_text(command.reason, MAX_TEXT_CHARS).strip()
     if not reason:
         raise CommandRefused("bad_request", "a reason is needed")
-    return msgspec.structs.replace(command, reason=reason)
+    command.check()
+    return replace(command, reason=reason)
 
 
-def _document(payload: bytes) -> dict[str, object] | None:
-    """A request as it was written; None if it is no object."""
+def wanted_of(kind: type[Operation]) -> dict[str, str]:
+    """The fields of a command and what is accepted in each."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: _words(hints[field.name]) for field in msgspec.structs.fields(kind)}
+
+
+def _document(payload: bytes) -> dict[str, Any]:
+    """A request as it was written; raises `CommandRefused` if it is no object."""
     try:
-        return msgspec.json.decode(payload, type=dict[str, object])
-    except (msgspec.DecodeError, ValueError):
-        return None
+        return msgspec.json.decode(payload, type=dict[str, Any])
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        told = "a request is a JSON object with command, reason, request and the fields of its command"
+        raise CommandRefused("bad_request", told) from error
 
 
-def _fault(document: dict[str, object] | None, kind: type[Command]) -> str:
+def _kind(document: dict[str, Any]) -> type[Operation]:
+    """The command that is asked for."""
+    name = document.get(NAME)
+    kind = COMMANDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        verb = "must be" if NAME in document else "is missing: it is"
+        raise CommandRefused("bad_request", f"{NAME} {verb} one of {', '.join(sorted(COMMANDS))}")
+    return kind
+
+
+def _fault(document: dict[str, Any], kind: type[Operation]) -> str:
     """What is wrong with a request, field by field, in plain words."""
-    all_wanted = _ROTATE if kind is Rotate else _CANCEL
-    if document is None:
-        return f"a request is a JSON object with {', '.join(all_wanted)}"
-    for name, wanted in all_wanted.items():
-        if name not in document:
-            return f"{name} is missing: it is {wanted}"
-        if not _fits(kind, name, document[name]):
-            return f"{name} must be {wanted}"
-    extra = next((name for name in document if name not in all_wanted), None)
-    return f"{extra} is no field of a request: it has {', '.join(all_wanted)}" if extra else "the request cannot be read"
+    hints, wanted = get_type_hints(kind, include_extras=True), wanted_of(kind)
+    for field in msgspec.structs.fields(kind):
+        if field.name not in document:
+            if field.required:
+                return f"{field.name} is missing: it is {wanted[field.name]}"
+        elif not _fits(hints[field.name], document[field.name]):
+            return f"{field.name} must be {wanted[field.name]}"
+    extra = next((name for name in document if name not in wanted and name != NAME), None)
+    if extra is None:
+        return "the request cannot be read"
+    return f"{extra[:MAX_SHOWN_CHARS]} is no field of a {document[NAME]}: it has {', '.join((NAME, *wanted))}"
 
 
-def _fits(kind: type[Command], name: str, value: object) -> bool:
+def _fits(kind: Any, value: object) -> bool:
     """Whether one field alone would be accepted."""
-    own = {field: text for field, text in _FITTING.items() if field in kind.__struct_fields__}
     try:
-        msgspec.convert({"command": kind.__name__.lower(), **own, name: value}, kind)
-    except msgspec.ValidationError:
+        decode(kind, msgspec.json.encode(value))
+    except EnvelopeError:
         return False
     return True
+
+
+def _words(hint: Any) -> str:
+    """What is accepted in a field, as its type says."""
+    if get_origin(hint) is Annotated:
+        found = next(
+            (part.description for part in get_args(hint)[1:] if isinstance(part, msgspec.Meta) and part.description), None
+        )
+        return found or "something else"
+    options = [_words(part) for part in get_args(hint) if part is not type(None)]
+    return f"{options[0]}, or null" if options else "something else"

@@ -17,6 +17,7 @@ from services.simulator.__main__ import Ports, serve
 from services.simulator.journal_file import JournalError, JournalRefused, NotStored
 from services.simulator.listening import HOST, PortError
 from services.simulator.prices import PriceFileError
+from services.simulator.scenario_file import ScenarioError
 from services.simulator.settings import DATA, Settings, SettingsError, refusal
 
 
@@ -33,6 +34,7 @@ class SimulatorOptions:
     start: str | None
     seed: int
     scenario: Path | None
+    faults: Path | None
     frames: Path | None
     base_currency: str | None
     cash: str | None
@@ -46,7 +48,7 @@ def simulate(options: SimulatorOptions, *, as_json: bool) -> None:
         settings = _settings(options, folder)
         try:
             number = serve(settings, lambda ports: _announce(settings, ports, as_json=as_json))
-        except (SettingsError, PriceFileError, PortError, JournalRefused) as error:
+        except (SettingsError, PriceFileError, ScenarioError, PortError, JournalRefused) as error:
             raise UsageError(str(error)) from error
         except (JournalError, NotStored) as error:
             raise RunFailed(str(error)) from error
@@ -69,7 +71,7 @@ def _settings(options: SimulatorOptions, folder: Path) -> Settings:
     given: dict[str, Any] = {
         "dir": folder, "data": options.data, "port": options.control, "tws_port": options.port, "clock": options.clock,
         "speed": options.speed, "start": options.start, "seed": options.seed, "scenario": options.scenario,
-        "frames": options.frames, "base_currency": options.base_currency, "cash": options.cash, "fx": _rates(options.fx),
+        "faults": options.faults, "frames": options.frames, "base_currency": options.base_currency, "cash": options.cash, "fx": _rates(options.fx),
     }  # fmt: skip
     try:
         return Settings.of({name: value for name, value in given.items() if value is not None})

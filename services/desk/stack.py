@@ -20,7 +20,8 @@ from shared.bus.service import LOG_BROKEN_EXIT
 
 SIMULATOR: Final = "simulator"
 EXECUTOR: Final = "executor"
-ON_THE_LOG: Final = (EXECUTOR, "gate", "agent", "journal")
+AGENT: Final = "agent"
+ON_THE_LOG: Final = (EXECUTOR, "gate", AGENT, "journal")
 """The services that fold the log, the one that takes longest to start first."""
 
 WRONG_CONFIGURATION: Final = 2
@@ -47,7 +48,9 @@ class Health(msgspec.Struct, frozen=True):
 _HEALTH: Final = msgspec.json.Decoder(Health)
 
 
-def simulator_spec(layout: Layout, data: Path, base_currency: str, lock: int, log_level: str) -> Spec:
+def simulator_spec(
+    layout: Layout, data: Path, base_currency: str, lock: int, log_level: str, scenario: Path | None = None
+) -> Spec:
     """The broker's stand-in; it inherits the lock, so that nobody starts a second one on its memory."""
     env = {
         **_env(layout, None, log_level),
@@ -59,6 +62,8 @@ def simulator_spec(layout: Layout, data: Path, base_currency: str, lock: int, lo
     }
     if _trades_over_tws():
         env["PROPDESK_SIMULATOR_TWS_PORT"] = ANY_PORT
+    if scenario is not None:
+        env["PROPDESK_SIMULATOR_SCENARIO"] = str(scenario.resolve())
     return Spec(SIMULATOR, _argv(SIMULATOR), layout.log_of(SIMULATOR), env, (lock,))
 
 

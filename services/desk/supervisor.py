@@ -34,6 +34,7 @@ class Supervisor:
         self._bounds = bounds
         self.server_child: Child | None = None
         self._children: dict[str, Child] = {}
+        self._retired: dict[str, Child] = {}
         self._keeping: dict[str, asyncio.Task[Never]] = {}
         self._beside: set[asyncio.Task[Never]] = set()
         self._failure: asyncio.Future[Never] = asyncio.get_running_loop().create_future()
@@ -129,6 +130,14 @@ class Supervisor:
         lines = tuple(f"{name}: {line}" for name, child in self._children.items() for line in last_lines(child.spec.log)[-1:])
         return RunFailed(f"nothing happened for {self._bounds.stuck_s:.0f} s; still owed: {waiting}", lines)
 
+    def retire(self, name: str) -> None:
+        """End a service for good while the others go on; nothing happens if it does not run."""
+        child, keeping = self._children.pop(name, None), self._keeping.pop(name, None)
+        if child is not None and keeping is not None:
+            keeping.cancel()
+            self._retired[name] = child
+            child.kill()
+
     async def stop_services(self) -> None:
         """End all services: SIGTERM, then SIGKILL; they are not started again."""
         await self._stop([*self._children])
@@ -138,6 +147,7 @@ class Supervisor:
         for task in tuple(self._beside):
             task.cancel()
         await asyncio.gather(self.stop_services(), *([self._ending] if self._ending else []))
+        await end([child.process for child in self._retired.values() if child.process is not None], self._bounds.grace_s)
         await self._stop([NAME])
         if self._failure.done():
             self._failure.exception()

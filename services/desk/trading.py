@@ -18,7 +18,8 @@ from services.desk.console import say
 from services.desk.desk_keys import DeskKeys
 from services.desk.deskbook import DeskBook, not_reconciled
 from services.desk.errors import DeskError, LogLost, NotReconciled, RunFailed, UsageError
-from services.desk.failures import check_runs
+from services.desk.failures import check_runs, halt_lines
+from services.desk.policy_file import advice, compared, remember
 from services.desk.report import report_of
 from services.desk.rotation import Rotation
 from services.desk.run import Job
@@ -32,6 +33,7 @@ from shared.bus.keys import PROVISIONER
 from shared.bus.participant import Participant, instance_name
 from shared.bus.ports import BusError, LogBroken, NoResponder, Refused, Rpc, Unavailable
 from shared.bus.watch import LogWatch
+from shared.protocol.events import RunArgs
 
 JOURNAL_TIMEOUT_S: Final = 2.0
 
@@ -111,6 +113,9 @@ class _Course:
 
     def _show(self, state: DeskState) -> None:
         """The log was folded up to here."""
+        step = state.ledger.step
+        if step is not None and self._job.prepared.plan.scenario.are_agents_dead(step.clock.session):
+            self._supervisor.retire(stack.AGENT)
         if state.ledger.seq != self._cursor:
             self._cursor = state.ledger.seq
             self._supervisor.disk.moved()
@@ -153,16 +158,29 @@ class _Course:
         prepared, root = self._job.prepared, self._job.layout.root
         first = state.tally.first_clock
         if first is not None and first.args is not None:
-            other = difference(prepared.plan.args, first.args)
-            if other is not None:
-                raise UsageError(f"{root} holds another run (different: {other}): add --fresh to put it aside, or use --dir")
-            if is_finished(state.ledger, first.args):
-                raise UsageError(f"{root} holds this run, and it is over: add --fresh to run it again, or see `propdesk status`")
+            self._compare_args(state, first.args)
+        if prepared.policy_file is not None:
+            remember(self._job.layout, prepared.policy_file)
         for spec in prepared.sources:
             try:
                 keep_source(spec.kind, spec.argument, root)
             except SourceError as error:
                 raise UsageError(str(error)) from error
+
+    def _compare_args(self, state: DeskState, found: RunArgs) -> None:
+        """Refuse another run, and this one when it is over; one that goes on does so under the policy in force."""
+        prepared, root = self._job.prepared, self._job.layout.root
+        wanted, adopted = prepared.plan.args, state.ledger.policy
+        is_over = is_finished(state.ledger, found)
+        other = difference(wanted, found, with_policy=is_over or adopted is None)
+        if other is not None:
+            raise UsageError(f"{root} holds another run (different: {other}): add --fresh to put it aside, or use --dir")
+        if is_over:
+            raise UsageError(f"{root} holds this run, and it is over: add --fresh to run it again, or see `propdesk status`")
+        if adopted is not None and prepared.policy_file is not None:
+            told = advice(compared(prepared.policy_file, adopted))
+            if told is not None:
+                say(f"propdesk: {told}")
 
     def _start_services(self) -> None:
         """Start all children; nothing waits for them to be ready."""
@@ -170,7 +188,7 @@ class _Course:
         prepared = self._job.prepared
         currency = prepared.plan.policy.policy.base_currency
         lock = self._supervisor.lock.descriptor
-        spec = stack.simulator_spec(layout, prepared.prices.path, currency, lock, level)
+        spec = stack.simulator_spec(layout, prepared.prices.path, currency, lock, level, prepared.scenario_file)
         answers = stack.simulator_answers(layout, bounds.probe_timeout_s)
         self._supervisor.start(spec, answers, stack.endings_of(stack.SIMULATOR))
         for name in stack.ON_THE_LOG:
@@ -198,8 +216,8 @@ class _Course:
             raise not_reconciled(state)
         report = report_of(state, participant.cursor, time.monotonic() - self._job.began)
         self._job.display.result(report, state)
-        for scope, halt in state.ledger.halts.items():
-            say(f"propdesk: {halt.kind} halt of {scope} in force: {halt.reason}")
+        for line in halt_lines(state.ledger):
+            say(f"propdesk: {line}")
         if state.ledger.account.failed:
             raise not_reconciled(state)
         check_runs(state.tally)

@@ -18,6 +18,7 @@ RUNS_APART: Final = timedelta(minutes=30)
 """Two runs nearer than this are one observation to the peak."""
 
 _DIGEST_CHARS: Final = 16
+_MARK_CHARS: Final = 8
 _NO_NAMES: Final = "-"
 
 
@@ -113,3 +114,11 @@ def quote_digest(holdings: Mapping[str, Decimal], market: Market) -> str:
         return _NO_NAMES
     lines = (f"{key} {quote.at if (quote := market.quotes.get(key)) else None}" for key in sorted(holdings))
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:_DIGEST_CHARS]
+
+
+def quote_marks(holdings: Mapping[str, Decimal], market: Market) -> str:
+    """A mark per name held and its quote's time, in words that are compared one by one; `-` if none is held."""
+    if not holdings:
+        return _NO_NAMES
+    lines = (f"{key} {quote.at if (quote := market.quotes.get(key)) else None}" for key in sorted(holdings))
+    return " ".join(hashlib.sha256(line.encode()).hexdigest()[:_MARK_CHARS] for line in lines)

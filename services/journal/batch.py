@@ -18,7 +18,8 @@ class Batch:
     """Rows to insert and columns to change, per table, of the events behind `after`, up to `cursor`.
 
     Rows that live (books, runs, orders) stand by id, so that a change of a row of the same batch costs no statement. `added`
-    are shares by order, to be added to what the database has. `unreadable` names events whose data does not fit their type:
+    are shares by order, to be added to what the database has. `desk` is how the desk stands at the cursor, if that is known.
+    `unreadable` names events whose data does not fit their type:
     they stand in the index alone.
     """
 
@@ -32,6 +33,7 @@ class Batch:
         self.living: dict[type[Row], dict[str, Columns]] = {BookRow: {}, RunRow: {}, OrderRow: {}}
         self.changed: dict[type[Row], dict[str, Columns]] = {RunRow: {}, OrderRow: {}}
         self.added: dict[str, Exact] = {}
+        self.desk: str | None = None
 
     def add(self, event: Event) -> bool:
         """Gather what `event` writes; an event at or before the cursor is skipped and gives False.

@@ -10,7 +10,7 @@ import msgspec
 from services.journal.subject import FORMS, Kind, Subject
 from shared.protocol.envelope import EnvelopeError, Event
 from shared.protocol.events import Data, Decision, ProposalMade, Verdict
-from shared.protocol.ids import about_of, index_of, run_of
+from shared.protocol.ids import about_of, index_of, is_caused, run_of
 
 D = TypeVar("D", bound=Data)
 
@@ -21,6 +21,8 @@ NEAREST: Final = 3
 LIKENESS: Final = 0.6
 NAMING: Final = frozenset({"RunStarted", "OrderIntended", "OrderWithheld", "FillSettled"})
 """Types whose events are about what can be explained."""
+OF_ORDERS: Final = frozenset({"CancelOrdered", "ApprovalGiven", "ApprovalRefused"})
+"""What operators say of an order."""
 CONTEXT: Final = frozenset({"RunStarted", "ProposalMade", "Verdict"})
 """Events of the run that the story of one of its orders needs."""
 
@@ -75,7 +77,7 @@ class Gatherer:
     def take(self, event: Event) -> None:
         """The next event of the log."""
         run = _run(event)
-        if event.type in NAMING:
+        if event.type in NAMING or (event.type == "MarketObserved" and is_caused(run)):
             self._names.append(about_of(event.id))
         if event.type == "PolicyAdopted":
             self._adopted = event
@@ -83,7 +85,7 @@ class Gatherer:
             self._keep(event)
         elif self._subject.kind is Kind.EXECUTION and self._run is None and run is not None:
             self._watch(event, run)
-        if run is None:
+        if run is None or event.type == "HaltTripped":
             self._remember(event)
 
     def _is_own(self, event: Event, run: str | None) -> bool:
@@ -111,7 +113,7 @@ class Gatherer:
             for kept in self._open.pop(run):
                 self._keep(kept)
             self._open.clear()
-        elif event.type == "RunEnded":
+        elif event.type == "RunEnded" or (event.type == "RunSettled" and is_caused(run)):
             del self._open[run]
 
     def _remember(self, event: Event) -> None:
@@ -159,8 +161,8 @@ def event_order(event: Event) -> str | None:
 
 
 def _run(event: Event) -> str | None:
-    """The run of an event; an operator's cancel belongs to that of its order."""
-    if event.run is None and event.type == "CancelOrdered":
+    """The run of an event; what an operator says of an order belongs to that of the order."""
+    if event.run is None and event.type in OF_ORDERS:
         return run_of(event_order(event) or "") or None
     return event.run
 

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import Final
 
-from services.journal import projected_orders, projected_runs, projected_verdicts
+from services.journal import projected_caused, projected_desk, projected_orders, projected_runs, projected_verdicts
 from services.journal.changes import Change
-from services.journal.rows import BookRow, DepositRow, EventRow
+from services.journal.rows import EventRow
 from shared.protocol.envelope import Event
-from shared.protocol.events import BookOpened, CashDeposited
 
 
 def index_row(event: Event) -> EventRow:
@@ -25,21 +24,11 @@ def changes(event: Event) -> list[Change]:
     return [] if project is None or event.envelope.mode == "dry" else project(event)
 
 
-def _book_opened(event: Event) -> list[Change]:
-    opened = event.expect(BookOpened)
-    return [BookRow(event.book, opened.source, opened.currency, event.at, event.seq)]
-
-
-def _cash_deposited(event: Event) -> list[Change]:
-    deposit = event.expect(CashDeposited)
-    return [DepositRow(event.seq, event.book, event.at, deposit.amount, deposit.reason)]
-
-
 Projection = Callable[[Event], list[Change]]
 
 _PROJECTIONS: Final[dict[str, Projection]] = {
-    "BookOpened": _book_opened,
-    "CashDeposited": _cash_deposited,
+    **projected_desk.PROJECTIONS,
+    "MarketObserved": projected_caused.run_caused,
     "RunStarted": projected_runs.run_started,
     "RunCleared": projected_runs.run_cleared,
     "RunStopped": projected_runs.run_stopped,
@@ -52,7 +41,6 @@ _PROJECTIONS: Final[dict[str, Projection]] = {
     "OrderIntended": projected_orders.order_intended,
     "OrderPlaced": projected_orders.order_placed,
     "OrderClosed": projected_orders.order_closed,
-    "CancelOrdered": projected_orders.cancel_ordered,
     "FillSettled": projected_orders.fill_settled,
     "BookValued": projected_runs.book_valued,
 }

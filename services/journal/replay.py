@@ -12,6 +12,7 @@ from services.journal.files import discard, install
 from services.journal.lock import WriterLock, lock_file
 from services.journal.recorder import warn_of_unreadable
 from services.journal.store import BUILDING, Store
+from services.journal.summary import as_text, summary
 from shared.bus.follower import ONLY_READS, Follower
 from shared.bus.keyring import Keyring
 from shared.bus.participant import instance_name
@@ -101,6 +102,7 @@ class _Replay:
         self._last, self._progress = last, progress
         self._store: Store | None = None
         self._batch = Batch(0)
+        self._state = State()
         self._follower = Follower(
             log,
             author=ONLY_READS,
@@ -128,7 +130,7 @@ class _Replay:
         """Fold one event and gather its rows; what was appended after the start is left out."""
         if event.seq > self._last:
             return state
-        state = apply(state, event)
+        state = self._state = apply(state, event)
         if self._store is not None:
             self._batch.add(event)
             self._write_if_full()
@@ -150,5 +152,6 @@ class _Replay:
         """Write what was gathered."""
         if self._store is not None:
             warn_of_unreadable(self._batch)
+            self._batch.desk = as_text(summary(self._state))
             self._store.write(self._batch)
             self._batch = Batch(self._store.cursor)

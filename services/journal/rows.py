@@ -70,7 +70,7 @@ class BookRow(Row, frozen=True):
 
 
 class DepositRow(Row, frozen=True):
-    """One deposit in base currency."""
+    """One deposit in base currency, or with a negative amount a withdrawal or what was left in a book at its end."""
 
     table: ClassVar[str] = "deposits"
     seq: int
@@ -80,10 +80,45 @@ class DepositRow(Row, frozen=True):
     reason: str
 
 
-class RunRow(Row, frozen=True):
-    """A run. `status` and `ended_at` are None until it ended; the counts, of approved orders by their end, until it settled.
+class PolicyRow(Row, frozen=True):
+    """A policy since it was adopted; `document` is `PolicyAdopted` as canonical JSON."""
 
-    `value` is what it was cleared with, `buys_blocked` a JSON list of the rules that block buying.
+    table: ClassVar[str] = "policies"
+    seq: int
+    at: str
+    policy_hash: str
+    reason: str
+    document: str
+
+
+class OperationRow(Row, frozen=True):
+    """One thing that an operator (or an alarm) ordered: `type` is the event's, `data` what it says as canonical JSON."""
+
+    table: ClassVar[str] = "operations"
+    seq: int
+    type: str
+    author: str
+    book: str
+    at: str
+    reason: str
+    data: str
+
+
+class ReconciliationRow(Row, frozen=True):
+    """One look at the account. `differences` are all lines as JSON, empty if it agrees; `details` is the event as JSON."""
+
+    table: ClassVar[str] = "reconciliations"
+    seq: int
+    run: str | None
+    at: str
+    failed: bool
+    differences: str
+    details: str
+
+
+class RunRow(Row, frozen=True):
+    """A run. `status` (its kind if the desk caused it) and `ended_at` are None until it ended; the counts, of approved orders by
+    their end, until it settled. `value` is what it was cleared with, `buys_blocked` a JSON list of the rules that block buying.
     """
 
     table: ClassVar[str] = "runs"
@@ -263,6 +298,9 @@ ROW_TYPES: Final[tuple[type[Row], ...]] = (
     DroppedRow,
     BookRow,
     DepositRow,
+    PolicyRow,
+    OperationRow,
+    ReconciliationRow,
     RunRow,
     ProposalRow,
     VerdictRow,

@@ -12,11 +12,12 @@ from sqlalchemy.schema import CreateTable
 from services.journal import models, rows
 from shared.protocol.envelope import sha256_hex
 
-PROJECTION_VERSION: Final = 1
+PROJECTION_VERSION: Final = 2
 """Goes up when the same events give other rows in the same columns."""
 
 METADATA: Final = models.ReadModel.metadata
 META: Final[Table] = METADATA.tables["meta"]
+DESK: Final[Table] = METADATA.tables["desk"]
 TABLE_OF: Final[dict[type[rows.Row], Table]] = dict(
     zip(rows.ROW_TYPES, (METADATA.tables[kind.table] for kind in rows.ROW_TYPES), strict=True)
 )

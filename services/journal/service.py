@@ -45,7 +45,7 @@ class Journal:
     def apply(self, state: State, event: Event) -> State:
         """Fold one event and gather its rows; the fold comes first, so that what it refuses has no rows either."""
         state = apply(state, event)
-        self.recorder.record(event)
+        self.recorder.record(event, state)
         return state
 
     def dropped(self, stored: Stored, why: str) -> None:

@@ -21,8 +21,10 @@ from shared.protocol.events import (
     PolicyAdopted,
     ProposalMade,
     RunEnded,
+    RunSettled,
     Verdict,
 )
+from shared.protocol.ids import is_caused
 from shared.protocol.market import Quote
 from shared.protocol.money import ZERO, Exact, wide_context
 
@@ -143,7 +145,7 @@ def outcome(explanation: Explanation) -> str:
     """How it ended, as the last event says that is about it; an order's by its own events alone."""
     kinds: tuple[type[Data], ...] = (OrderClosed, OrderWithheld, OrderPlaced, OrderIntended)
     if explanation.kind in {Kind.RUN, Kind.EVENT}:
-        kinds = (RunEnded,)
+        kinds = (RunSettled,) if is_caused(explanation.run) else (RunEnded,)
     for kind in kinds:
         found = every(explanation.events, kind)
         if found:
@@ -163,6 +165,8 @@ def _end(data: Data) -> str:
             return f"withheld ({data.reason.value})"
         case RunEnded():
             return data.status.value
+        case RunSettled():
+            return "settled"
         case OrderPlaced():
             return data.status
     return "intended"

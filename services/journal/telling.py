@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from services.journal.gathering import data_of
+from services.journal.telling_operator import operator_words
 from services.journal.words import UNKNOWN, counted, decision_words, known, listed, quote_words, quoted, reason_words, seconds
 from shared.protocol import events
 from shared.protocol.envelope import Event, canonical
@@ -42,7 +43,7 @@ def tell(event: Event, focus: Focus) -> Told:
 
 @singledispatch
 def _tell(data: events.Data, _focus: Focus) -> Told:
-    return [f"{type(data).__name__} {canonical(data).decode()[:MAX_RAW_CHARS]}"]
+    return operator_words(data) or [f"{type(data).__name__} {canonical(data).decode()[:MAX_RAW_CHARS]}"]
 
 
 @_tell.register
@@ -57,7 +58,40 @@ def _(data: events.CancelOrdered, _focus: Focus) -> Told:
 
 @_tell.register
 def _(data: events.HaltOrdered, _focus: Focus) -> Told:
-    return [f"{data.kind} halt of {data.scope} ordered: {quoted(data.reason)}"]
+    sells = ", and what is held is to be sold" if data.liquidate else ""
+    return [f"{data.kind} halt of {data.scope} ordered{sells}: {quoted(data.reason)}"]
+
+
+@_tell.register
+def _(data: events.HaltTripped, _focus: Focus) -> Told:
+    sells = ", and what is held is to be sold" if data.liquidate else ""
+    told = [f"{data.cause} trips, {data.kind} halt of {data.scope}{sells}: {data.message}"]
+    if data.value is not None:
+        told.append(
+            f"value {data.value}, peak {known(data.peak)}, drawdown {known(data.drawdown_pct)} %, limit {known(data.limit_pct)} %"
+        )
+    return [*told, *(f"evidence {name}" for name in data.evidence)]
+
+
+@_tell.register
+def _(data: events.HaltReset, _focus: Focus) -> Told:
+    held = ", although something may still be held" if data.keep_holdings else ""
+    return [f"the halt of {data.scope} is lifted{held}, the peak becomes the value: {quoted(data.reason)}"]
+
+
+@_tell.register
+def _(data: events.FlattenOrdered, _focus: Focus) -> Told:
+    return [f"an operator wants {data.symbol or 'everything'} of {data.scope} sold: {quoted(data.reason)}"]
+
+
+@_tell.register
+def _(data: events.ApprovalGiven, _focus: Focus) -> Told:
+    return [f"an operator approves {data.order}, which is judged afresh: {quoted(data.reason)}"]
+
+
+@_tell.register
+def _(data: events.ApprovalRefused, _focus: Focus) -> Told:
+    return [f"an operator refuses {data.order}: {quoted(data.reason)}"]
 
 
 @_tell.register
@@ -70,7 +104,9 @@ def _(data: events.RunStarted, _focus: Focus) -> Told:
 def _(data: events.AccountReconciled, _focus: Focus) -> Told:
     cash = ", ".join(f"{amount} {currency}" for currency, amount in data.cash.items()) or "nothing"
     counts = f"{counted(len(data.positions), 'position')}, {counted(len(data.open_orders), 'open order')}"
-    return [f"account {data.account} agrees with the books: cash {cash}, {counts}"]
+    lines = [f"unattributed: {amount} {currency} are in no book" for currency, amount in data.unattributed.items()]
+    lines += [f"pending: what {order} explains is looked at again when it ends" for order in data.pending]
+    return [f"account {data.account} agrees with the books: cash {cash}, {counts}", *lines]
 
 
 @_tell.register
@@ -92,10 +128,11 @@ def _(data: events.MarketObserved, focus: Focus) -> Told:
 def _(data: events.BookValued, _focus: Focus) -> Told:
     used = f"orders used: {data.used.month} this month, {data.used.day} today"
     value = f"the book is worth {known(data.value)}: cash {data.cash}, {counted(len(data.holdings), 'holding')}"
+    breach = f"{counted(data.breach.count, 'valuation')} in a row at or over the drawdown limit" if data.breach else ""
     holdings = (
         f"{row.quantity} {row.symbol} at {known(row.price)} {row.currency}, worth {known(row.value)}" for row in data.holdings
     )
-    return [f"{value}; peak {data.peak}, drawdown {known(data.drawdown_pct)} %; {used}", *holdings]
+    return [f"{value}; peak {data.peak}, drawdown {known(data.drawdown_pct)} %; {used}", *_given(breach), *holdings]
 
 
 @_tell.register

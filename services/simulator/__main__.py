@@ -14,6 +14,7 @@ from services.simulator.exchange import Exchange
 from services.simulator.journal_file import JournalError, JournalFile, JournalRefused, NotStored
 from services.simulator.listening import PortError, announce, listen
 from services.simulator.prices import PriceFileError, load_prices
+from services.simulator.scenario_file import ScenarioError, check_scenario, load_scenario
 from services.simulator.server import Server
 from services.simulator.settings import Settings, SettingsError, load_settings
 from shared.protocol.calendar import calendar
@@ -42,7 +43,7 @@ def main() -> int:
         settings = load_settings()
         logging.getLogger().setLevel(settings.log_level.upper())
         serve(settings)
-    except (SettingsError, PriceFileError, PortError, JournalRefused) as error:
+    except (SettingsError, PriceFileError, ScenarioError, PortError, JournalRefused) as error:
         _log.error("%s", error)
         return 2
     except (JournalError, NotStored) as error:
@@ -68,7 +69,7 @@ async def _run(settings: Settings, ready: Ready | None) -> int:
 
     for number in ENDING:
         asyncio.get_running_loop().add_signal_handler(number, end, number)
-    exchange = Exchange(load_prices(settings.data, calendar(CALENDAR).is_session), settings.terms())
+    exchange = _exchange(settings)
     for warning in exchange.file.warnings:
         _log.warning("%s: %s", settings.data, warning)
     journal = JournalFile.open(settings.dir)
@@ -122,6 +123,16 @@ async def _all(parts: list[Coroutine[Any, Any, None]], stop: asyncio.Event) -> N
     for error in ended:
         if isinstance(error, Exception):
             raise error
+
+
+def _exchange(settings: Settings) -> Exchange:
+    """The prices, the account's terms and the scenario; raises what `main` catches."""
+    prices, terms = load_prices(settings.data, calendar(CALENDAR).is_session), settings.terms()
+    if settings.scenario is None:
+        return Exchange(prices, terms)
+    scenario = load_scenario(settings.scenario)
+    check_scenario(scenario, prices, terms)
+    return Exchange(prices, terms, scenario)
 
 
 async def _until_parent_ends(pid: int | None, stop: asyncio.Event) -> None:

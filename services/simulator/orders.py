@@ -147,9 +147,6 @@ class Correct(Command, frozen=True, tag="correct"):
     price: Exact
 
 
-AnyCommand = Advance | Place | Cancel | Fill | Correct
-
-
 class Position(msgspec.Struct, frozen=True):
     """Shares held of one instrument, never 0."""
 

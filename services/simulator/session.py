@@ -158,7 +158,7 @@ class Session:
 
     def _welcome(self) -> Answer:
         """Who is speaking here, and about what."""
-        file, terms = self._floor.broker.exchange
+        file, terms = self._floor.broker.exchange.file, self._floor.broker.exchange.terms
         return {
             "server": NAME,
             "protocol": PROTOCOL,

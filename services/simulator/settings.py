@@ -58,13 +58,14 @@ class Settings(BaseSettings):
     """Settings of one simulator. `fx` holds base units per unit of a currency: `{"USD": "1.5"}` with AUD as base.
 
     `port` is the control port. `tws_port` None: no TWS face. `clock`, `speed`, `start` (the first session; default: 60 before the
-    last): who moves time. `seed` other than 0: frames are cut at random. `scenario`: a file of faults; `frames`: a log of frames.
+    last): who moves time. `seed` other than 0: frames are cut at random. `faults`: a file of faults; `frames`: a log.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
 
     dir: Path
     data: Path = DATA
+    faults: Path | None = None
     port: Annotated[int, Field(ge=0, le=MAX_PORT)] = 0
     base_currency: Currency = "USD"
     currency: Currency = "USD"

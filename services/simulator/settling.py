@@ -3,14 +3,14 @@
 from msgspec.structs import replace
 
 from services.simulator.matching import Match, fee
-from services.simulator.orders import Execution, Order, Status, Terms
+from services.simulator.orders import Execution, Order, Status
 from services.simulator.state import State
 from shared.protocol.instants import Instant
 from shared.protocol.market import Side
 from shared.protocol.money import ZERO, Exact
 
 
-def settle(terms: Terms, state: State, order: Order, fill: Match, at: Instant) -> tuple[State, Order, Execution]:
+def settle(rates: dict[str, Exact], state: State, order: Order, fill: Match, at: Instant) -> tuple[State, Order, Execution]:
     """Book one execution: cash, position, order."""
     charge = fee(fill.quantity, fill.price)
     shares = fill.quantity if order.side is Side.BUY else -fill.quantity
@@ -19,11 +19,11 @@ def settle(terms: Terms, state: State, order: Order, fill: Match, at: Instant) -
     state = replace(state, last_execution=number)
     filled, remaining = Exact(order.filled + fill.quantity), Exact(order.remaining - fill.quantity)
     status = order.status if remaining else Status.FILLED
-    execution = _execution(terms, order, fill, charge, number, at)
+    execution = _execution(rates[order.currency], order, fill, charge, number, at)
     return state, replace(order, filled=filled, remaining=remaining, status=status), execution
 
 
-def _execution(terms: Terms, order: Order, fill: Match, charge: Exact, number: int, at: Instant) -> Execution:
+def _execution(rate: Exact, order: Order, fill: Match, charge: Exact, number: int, at: Instant) -> Execution:
     """Execution number `number`; its id ends in the revision, as a broker's does."""
     return Execution(
         execution=f"{number:08d}.01.01",
@@ -37,7 +37,7 @@ def _execution(terms: Terms, order: Order, fill: Match, charge: Exact, number: i
         price=fill.price,
         fee=charge,
         fee_currency=order.currency,
-        fx=terms.rates()[order.currency],
+        fx=rate,
         at=at,
     )
 

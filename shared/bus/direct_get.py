@@ -43,15 +43,15 @@ class _Asked:
         said = status(headers)
         if said == MESSAGE:
             self.messages.append(_stored(payload, headers))
-            if self.many:
-                return
-        elif said == NO_RESPONDERS:
-            self.answer.set_exception(NoResponder("nobody answers a direct get"))
+            if not self.many:
+                self.answer.set_result(Got(self.messages, 0))
             return
+        if said == NO_RESPONDERS:
+            self.answer.set_exception(NoResponder("nobody answers a direct get"))
         elif said not in {END_OF_BATCH, NOTHING}:
             self.answer.set_exception(Unavailable(f"a direct get was answered with status {said.decode('ascii', 'replace')}"))
-            return
-        self.answer.set_result(Got(self.messages, int(header(headers, _PENDING) or 0)))
+        else:
+            self.answer.set_result(Got(self.messages, int(header(headers, _PENDING) or 0)))
 
     def fail(self, why: str) -> None:
         """It will never be answered."""
@@ -113,4 +113,6 @@ class DirectGet:
 
 
 def _stored(payload: bytes, headers: bytes) -> Stored:
-    return Stored(int(header(headers, _SEQUENCE)), header(headers, _SUBJECT).decode(), message_id(headers), payload)
+    """What the server says of the message counts, not what its author wrote under the same names."""
+    subject = header(headers, _SUBJECT, last=True).decode("utf-8", "replace")
+    return Stored(int(header(headers, _SEQUENCE, last=True)), subject, message_id(headers), payload)

@@ -45,6 +45,8 @@ class Follower(Generic[S]):
         self.cursor = 0
         self.last: Stored | None = None
         """The message at the cursor; None before the first."""
+        self.counted = 0
+        """The sequence of the last event that was no dropped message: the state is that behind it."""
         self.ready = False
         self._apply, self._types = apply, types
         self._prefixes = Prefixes(author, instance, keyring, on_drop)
@@ -58,9 +60,9 @@ class Follower(Generic[S]):
         """What is known of each writer."""
         return self._prefixes
 
-    def restore(self, state: S, last: Stored, marks: Mapping[str, Mark]) -> None:
+    def restore(self, state: S, last: Stored, counted: int, marks: Mapping[str, Mark]) -> None:
         """Go on behind `last`, whose state and marks of writers were kept; before `start` only."""
-        self.state, self.cursor, self.last = state, last.seq, last
+        self.state, self.cursor, self.last, self.counted = state, last.seq, last, counted
         self._prefixes.restore(marks)
 
     async def start(self) -> None:
@@ -171,6 +173,7 @@ class Follower(Generic[S]):
                 self._prefixes.drop(stored, str(error))
                 return None
         self._prefixes.accept(writer, event)
+        self.counted = event.seq
         return event
 
     def _check_tail(self, last_seq: int) -> None:

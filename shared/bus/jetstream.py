@@ -94,7 +94,7 @@ class JetStreamLog:
         if error.err_code != WRONG_LAST_SEQUENCE:
             raise BusError(f"the log refuses {message.msg_id}: {error.description} ({error.err_code})")
         last = await self.last_under(message.fence)
-        if last is not None and (last.msg_id, last.payload) == (message.msg_id, message.payload):
+        if last is not None and (last.msg_id, last.payload) == (message.stored_id, message.payload):
             return last.seq
         named = _NAMED.search(error.description)
         raise Conflict(int(named[1]) if named else await self.last_seq(), f"{message.msg_id}: {error.description}")
@@ -129,11 +129,12 @@ class JetStreamLog:
 
 def _headers(message: Append) -> dict[str, str]:
     headers = {
-        MSG_ID: message.msg_id,
         EXPECTED_STREAM: STREAM,
         EXPECTED_FENCE_SEQ: str(message.fence_seq),
         EXPECTED_FENCE: message.fence,
     }
+    if message.by_id:
+        headers[MSG_ID] = message.msg_id
     if message.last_seq is not None:
         headers[EXPECTED_LAST] = str(message.last_seq)
     return headers

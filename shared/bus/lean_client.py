@@ -91,10 +91,14 @@ def status(headers: bytes) -> bytes:
     return headers[start : start + STATUS_CHARS] if headers.startswith(STATUS_LINE) else b""
 
 
-def header(headers: bytes, name: bytes) -> bytes:
-    """The value of a header in a raw block, empty if it is not there; `name` as its writer spelt it."""
-    start = headers.find(b"\r\n" + name + b":")
+def header(headers: bytes, name: bytes, *, last: bool = False) -> bytes:
+    """The value of a header in a raw block, empty if it is not there; `name` as its writer spelt it.
+
+    `last`: of several the last one, which is the server's own: it adds its headers behind those with which a message was stored.
+    """
+    line = b"\r\n%b:" % name
+    start = headers.rfind(line) if last else headers.find(line)
     if start < 0:
         return b""
-    start += len(name) + 3
+    start += len(line)
     return headers[start : headers.find(b"\r\n", start)].strip()

@@ -41,7 +41,8 @@ class LogCheck:
         """Raise `LogBroken` unless it is the same stream, nothing deleted, not shorter than `cursor`, holding `last`."""
         epoch = self._link.epoch
         self._check_state(await stream_info(self._link), max(cursor, self._seen))
-        if last is not None and await self._lookup({"seq": last.seq}) != last:
+        found = None if last is None else await self._lookup({"seq": last.seq})
+        if last is not None and (found is None or found.payload != last.payload):
             raise LogBroken(f"sequence {last.seq} is not the message that was read there: the log was replaced")
         self.saw(cursor)
         self._epoch = epoch

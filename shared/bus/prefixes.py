@@ -10,9 +10,11 @@ from shared.bus.keyring import Keyring
 from shared.bus.ports import Fenced, LogBroken, Stored
 from shared.protocol.envelope import EnvelopeError, Event, read_event, sha256_hex
 from shared.protocol.events import KeysAdopted
-from shared.protocol.ids import AUTHORS, prefix
+from shared.protocol.ids import AUTHORS, book_of, prefix
 
+AGENT: Final = "agent"
 KEPT_IDS: Final = 10_000
+MAX_RUN_CHARS: Final = 80
 
 OnDrop = Callable[[Stored, str], None]
 """Told of every message that is no fact, and why."""
@@ -94,19 +96,18 @@ class Prefixes:
         Every process drops the same messages, whatever it does with the others, or their states would differ. `own`: we have
         just signed these very bytes, and only whether our key is in force is still looked at.
 
-        Raises `Fenced` for a foreign instance under the own prefix after the first fold, `LogBroken` for a break of the chain.
+        Raises `Fenced` for a foreign instance under the own prefix after the first fold, `LogBroken` for a break of a service's
+        chain, or for what a service decided on a longer log than stands before it.
         """
         try:
             writer = self._under(stored.subject)
             if writer is None:
                 raise EnvelopeError("no writer of this desk")
             writer.seq = stored.seq
-            event = self._fact(stored, writer, own)
+            return writer, self._fact(stored, writer, own)
         except EnvelopeError as error:
             self.drop(stored, str(error))
             return None
-        _check_chain(writer, event)
-        return writer, event
 
     def _fact(self, stored: Stored, writer: Prefix, own: bool) -> Event:
         """The event in `stored`, which its author has signed and nobody has stored before; raises `EnvelopeError`."""
@@ -115,9 +116,14 @@ class Prefixes:
         if why is not None:
             raise EnvelopeError(why)
         event.check_data()
+        broken = _broken(writer, event)
+        if event.author == AGENT:
+            _check_source(event, broken)
         self._check_instance(event)
         if event.envelope.n <= writer.n:
             raise EnvelopeError(f"a repeat: n is {event.envelope.n}, the writer's last is {writer.n}")
+        if broken is not None:
+            raise LogBroken(f"sequence {event.seq}: {broken}")
         return event
 
     def drop(self, stored: Stored, why: str) -> None:
@@ -157,15 +163,29 @@ class Prefixes:
         return iter(self._prefixes.values())
 
 
-def _check_chain(writer: Prefix, event: Event) -> None:
+def _check_source(event: Event, broken: str | None) -> None:
+    """Raise `EnvelopeError` for a source's event in a wrong place of its chain, or of another book's run."""
+    if broken is not None:
+        raise EnvelopeError(broken)
+    if event.run is not None and book_of(event.run) != event.book:
+        raise EnvelopeError(f"the run {event.run[:MAX_RUN_CHARS]!r} is none of {event.book}")
+
+
+def _broken(writer: Prefix, event: Event) -> str | None:
+    """Why `event` cannot be the one behind its writer's last, None if it can.
+
+    Said of a service, which knows its own place, it means that the log was tampered with: the process must end. A source may
+    be anybody's code, and what it signs must stop nobody else: its message is dropped. Should a source's event really have been
+    taken out of the log, what the services decided behind it no longer fits: `as_of` is then not before their own sequence.
+    """
     envelope = event.envelope
     if envelope.n != writer.n + 1:
-        raise LogBroken(
-            f"sequence {event.seq}: {envelope.id} is number {envelope.n} under {writer.filter}, expected {writer.n + 1}: "
-            "events are missing"
-        )
+        return f"{envelope.id} is number {envelope.n} under {writer.filter}, expected {writer.n + 1}: events are missing"
     if envelope.prev != writer.prev:
-        raise LogBroken(
-            f"sequence {event.seq}: {envelope.id} follows {envelope.prev}, but under {writer.filter} stands {writer.prev}: "
+        return (
+            f"{envelope.id} follows {envelope.prev}, but under {writer.filter} stands {writer.prev}: "
             "an event was changed or replaced"
         )
+    if envelope.as_of >= event.seq:
+        return f"{envelope.id} was decided when sequence {envelope.as_of} was folded, but stands before it: events are missing"
+    return None

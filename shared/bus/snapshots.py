@@ -121,7 +121,7 @@ class Snapshots:
         if limit is not None and limit < found.seq:
             _log.info("snapshot not used: older events are needed", seq=found.seq, needed_after=limit)
             return
-        self._follower.restore(state, last, found.prefixes)
+        self._follower.restore(state, last, state.seq, found.prefixes)
         if state.keys is not None:
             self._follower.prefixes.keyring.restore(state.keys)
         self._at = found.seq

@@ -49,6 +49,9 @@ def hashed_book(book: Book) -> dict[str, object]:
             "runs": dict.fromkeys(book.runs, "open"),
             "ended": _kept({"counts": book.counts, "digest": book.digest}),
             "closed": book.closed or None,
+            "blind": book.blind or None,
+            "caused": book.caused,
+            "paused": book.paused,
         }
     )
 

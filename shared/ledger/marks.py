@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from shared.ledger.periods import exchange_day_of
 from shared.ledger.state import Claims, Mark, State, Step
+from shared.ledger.trips import trip_of
 from shared.protocol.envelope import Event
 from shared.protocol.events import StateHashed
 from shared.protocol.ids import about_of
@@ -50,7 +51,10 @@ def marked(before: State, after: State, event: Event) -> State:
 
 def _is_complete(state: State, step: Step) -> bool:
     """Whether a close step has its last fact but the hashes."""
-    return step.clock.step == "close" and step.observed is not None and not state.runs and not unvalued(state, step)
+    if step.clock.step != "close" or step.observed is None or state.runs or unvalued(state, step):
+        return False
+    policy = state.policy.policy if state.policy else None
+    return policy is None or all(trip_of(policy, book) is None for book in state.books.values())
 
 
 def _mark_at(state: State, seq: int, event: Event) -> Mark:

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 import msgspec
 
+from shared.ledger.caused import is_busy, is_overdue, to_begin
 from shared.ledger.marks import HASHING_AUTHORS, JOURNAL, unvalued
 from shared.ledger.periods import exchange_time_of
-from shared.ledger.state import LedgerOrder, OrderState, Run, State, Step
+from shared.ledger.state import PROPOSAL, LedgerOrder, OrderState, Run, State, Step
+from shared.ledger.trips import trip_of
 from shared.protocol.events import BookArgs
 from shared.protocol.ids import DESK_BOOK, run_id
 from shared.protocol.instants import compact
@@ -45,12 +47,37 @@ def _of_step(state: State, step: Step) -> tuple[Owed, ...]:
     opening = tuple(_opening(state))
     if opening:
         return opening
-    runs = tuple(item for run in state.runs.values() for item in _run(step, run))
-    if step.clock.step == "slot":
-        return (*runs, *_next_start(state, step))
-    if step.clock.step == "close" and not state.runs:
-        return tuple(_closing(state, step))
-    return runs
+    runs = (*_awaited(state), *(item for run in state.runs.values() for item in _run(state, step, run)))
+    looking = () if runs and step.clock.step == "close" else tuple(_looking(state, step))
+    trips = tuple(_trips(state, step))
+    caused = () if looking or trips else tuple(_caused(state, step))
+    items = (*runs, *looking, *trips, *caused)
+    if step.clock.step == "slot" and not trips and not caused and not is_busy(state):
+        return (*items, *_next_start(state, step))
+    if step.clock.step == "close" and not items:
+        return tuple(_hashes(step))
+    return items
+
+
+def _trips(state: State, step: Step) -> Iterator[Owed]:
+    """Halts that the gate is to trip and that no run awaits."""
+    of_runs = {run.book for run in state.runs.values() if run.valued is not None and run.cleared is None and run.stopped is None}
+    for name in state.books:
+        if name not in of_runs and _must_trip(state, name):
+            about = f"{name}-{compact(step.clock.to)}"
+            yield Owed("gate", "HaltTripped", about, name, k=step.tripped.count(name) + 1)
+
+
+def _must_trip(state: State, name: str) -> bool:
+    """Whether the newest valuation of a book, if there is such a book, asks for a halt."""
+    book = state.books.get(name)
+    return book is not None and state.policy is not None and trip_of(state.policy.policy, book) is not None
+
+
+def _caused(state: State, step: Step) -> Iterator[Owed]:
+    """The observations with which runs begin that the desk is to cause."""
+    for run, book, _ in to_begin(state, step):
+        yield Owed("executor", "MarketObserved", run, book, run)
 
 
 def is_quiet(items: tuple[Owed, ...]) -> bool:
@@ -84,6 +111,14 @@ def _opening_of(state: State, wanted: BookArgs) -> Iterator[Owed]:
         yield Owed("desk", "CashDeposited", wanted.book, wanted.book)
 
 
+def _awaited(state: State) -> Iterator[Owed]:
+    """Another look at the account once an order has ended that explained a difference."""
+    for order in state.account.pending:
+        if not any(order in book.orders for book in state.books.values()):
+            yield Owed("executor", "AccountReconciled", order, DESK_BOOK)
+            return
+
+
 def _next_start(state: State, step: Step) -> Iterator[Owed]:
     """The start of the next due book's run, once the run before has ended or has its orders at the broker."""
     for book in step.clock.due:
@@ -101,19 +136,23 @@ def _moved_on(run: Run) -> bool:
     return run.verdict is not None and not any(order.state in waiting for order in run.orders.values())
 
 
-def _run(step: Step, run: Run) -> Iterator[Owed]:
+def _run(state: State, step: Step, run: Run) -> Iterator[Owed]:
     """What a run that has not ended still lacks: its next stage, or its orders and its end."""
     if run.verdict is not None:
-        yield from _orders(step, run)
+        yield from _orders(state, step, run)
         return
-    author, kind, k = _next_stage(run)
+    author, kind, k = _next_stage(state, run)
     yield Owed(author, kind, run.id, run.book, run.id, k)
 
 
-def _next_stage(run: Run) -> tuple[str, str, int]:
+def _next_stage(state: State, run: Run) -> tuple[str, str, int]:
     """Author, type and count of the event that a run without a verdict lacks next."""
+    if run.kind != PROPOSAL:
+        return "gate", "Verdict", 1
     if run.stopped is not None or run.failed is not None:
         return "agent", "RunEnded", 1
+    if run.valued is not None and run.cleared is None and _must_trip(state, run.book):
+        return "gate", "HaltTripped", 1
     stages = (
         (run.reconciled, "executor", "AccountReconciled", 1),
         (run.observed, "executor", "MarketObserved", 1),
@@ -125,11 +164,12 @@ def _next_stage(run: Run) -> tuple[str, str, int]:
     return next(((author, kind, k) for event, author, kind, k in stages if event is None), ("gate", "Verdict", 1))
 
 
-def _orders(step: Step, run: Run) -> Iterator[Owed]:
+def _orders(state: State, step: Step, run: Run) -> Iterator[Owed]:
     """What the approved orders of a judged run still lack, SELLs first, then the run's own end."""
     waiting = sorted((order for order in run.orders.values() if order.state.is_open), key=sending_order)
     for order in waiting:
-        kind, resting = _next_of_order(step, order)
+        kind, rests = _next_of_order(step, order)
+        resting = rests and not is_overdue(state, run, order)
         yield Owed("executor", kind, order.id, order.book, order.run, 1, resting)
     if not waiting:
         ended = run.settled is not None
@@ -149,22 +189,27 @@ def _next_of_order(step: Step, order: LedgerOrder) -> tuple[str, bool]:
         case OrderState.INTENDED:
             return "OrderPlaced", False
         case OrderState.WORKING:
-            return "OrderClosed", step.clock.step != "close" and not order.cancel
+            return "OrderClosed", step.clock.step != "close" and not order.must_end
         case _:
             return "OrderClosed", False
 
 
-def _closing(state: State, step: Step) -> Iterator[Owed]:
-    """What a close step lacks after its orders and runs: prices, then a valuation per open book, then the hashes of all that."""
+def _looking(state: State, step: Step) -> Iterator[Owed]:
+    """What a watch step, or a close step after its orders and runs, lacks: prices, then a valuation per open book."""
+    if step.clock.step != "watch" and (step.clock.step != "close" or state.runs):
+        return
     time = compact(step.clock.to)
-    if step.observed is None:
+    if step.clock.step == "watch" and step.reconciled is None:
+        yield Owed("executor", "AccountReconciled", f"{DESK_BOOK}-{time}", DESK_BOOK)
+    elif step.observed is None:
         yield Owed("executor", "MarketObserved", f"{DESK_BOOK}-{time}", DESK_BOOK)
-        return
-    lacking = unvalued(state, step)
-    for name in lacking:
-        yield Owed("gate", "BookValued", f"{name}-{time}", name)
-    if lacking:
-        return
+    else:
+        for name in unvalued(state, step):
+            yield Owed("gate", "BookValued", f"{name}-{time}", name)
+
+
+def _hashes(step: Step) -> Iterator[Owed]:
+    """The hashes of a close step that has its last fact."""
     for author in HASHING_AUTHORS:
         if author not in step.hashed:
             yield Owed(author, "StateHashed", step.clock.session, DESK_BOOK)

@@ -38,7 +38,8 @@ class BookArgs(Data, frozen=True):
 class RunArgs(Data, frozen=True):
     """What decides the result of a simulated run; two runs with equal `RunArgs` are the same run.
 
-    `data_sha256` is that of the price file, `sessions` the trading days in order, `seed` any whole number.
+    `data_sha256` is that of the price file, `sessions` the trading days in order, `seed` any whole number, `scenario` the hash of
+    what is scripted, None if nothing is.
     """
 
     data_sha256: str
@@ -46,10 +47,11 @@ class RunArgs(Data, frozen=True):
     books: tuple[BookArgs, ...]
     seed: int
     policy_hash: str
+    scenario: str | None = None
 
 
 class ClockAdvanced(Data, frozen=True):
-    """Desk time is now `to`. `step` is open, slot or close; `due` are the books of a slot in configuration order."""
+    """Desk time is now `to`. `step` is open, slot, close or watch; `due` are the books of a slot in configuration order."""
 
     to: Instant
     step: str
@@ -89,6 +91,66 @@ class CashDeposited(Data, frozen=True):
     reason: str
 
 
+class CashWithdrawn(Data, frozen=True):
+    """Virtual capital moved out of a book; never loss."""
+
+    amount: Exact
+    reason: str
+
+
+class BookClosed(Data, frozen=True):
+    """A book ends here: `amount` is the cash that was left and leaves with it; its name is never used again."""
+
+    amount: Exact
+    reason: str
+
+
+class SourcePaused(Data, frozen=True):
+    """The book's source is not asked any more; what it holds stays protected."""
+
+    reason: str
+
+
+class SourceResumed(Data, frozen=True):
+    """The book's source is asked again."""
+
+    reason: str
+
+
+class AccountBaselined(Data, frozen=True):
+    """What of the broker's account belongs to no book, shares by instrument key, and its cash per currency from here on."""
+
+    account: str
+    positions: dict[str, Exact]
+    cash: dict[str, Exact]
+    reason: str
+
+
+class Share(Data, frozen=True):
+    """One book's part of an adjustment: cash in base currency, and shares with their cost where it moves any."""
+
+    book: str
+    cash: Exact
+    quantity: Exact | None = None
+    cost: Exact | None = None
+
+
+class AdjustmentBooked(Data, frozen=True):
+    """What an operator accepts after a difference.
+
+    `kind` is dividend, interest, fee or position. `amount` is the account's cash in `currency`, `quantity` the account's shares
+    of `symbol`; `shares` are the books' parts, empty if it belongs to none.
+    """
+
+    kind: str
+    currency: str
+    amount: Exact
+    reason: str
+    symbol: str | None = None
+    quantity: Exact | None = None
+    shares: tuple[Share, ...] = ()
+
+
 class HaltOrdered(Data, frozen=True):
     """An operator or an alarm stops new risk: `kind` is full or reduce_only, `scope` a book or `_desk`."""
 
@@ -99,9 +161,32 @@ class HaltOrdered(Data, frozen=True):
 
 
 class HaltReset(Data, frozen=True):
-    """An operator lifts the halt of `scope`."""
+    """An operator lifts the halt of `scope`; the peak becomes the value."""
 
     scope: str
+    reason: str
+    keep_holdings: bool = False
+
+
+class FlattenOrdered(Data, frozen=True):
+    """An operator wants what `scope` (a book or `_desk`) holds sold, of one instrument key or all; no halt."""
+
+    scope: str
+    symbol: str | None
+    reason: str
+
+
+class ApprovalGiven(Data, frozen=True):
+    """An operator lets the gate judge afresh an order that needed approval."""
+
+    order: str
+    reason: str
+
+
+class ApprovalRefused(Data, frozen=True):
+    """An operator does not want an order that needed approval."""
+
+    order: str
     reason: str
 
 
@@ -132,26 +217,41 @@ class Difference(Data, frozen=True):
 
 
 class AccountReconciled(Data, frozen=True):
-    """Ledgers, positions, open orders and cash of the broker's account agree. Amounts per key or currency."""
+    """Ledgers, positions, open orders and cash of the broker's account agree. Amounts per key or currency are the broker's.
+
+    `unattributed`: cash that nothing in the log explains and that is in no book, by currency since it was last adopted. `pending`
+    are orders at the broker that explain what differs in shares, and `awaited` in cash; they are looked at again when they end.
+    """
 
     account: str
     cash: dict[str, Exact]
     positions: dict[str, Exact]
     open_orders: tuple[str, ...]
+    unattributed: dict[str, Exact] = {}
+    awaited: dict[str, Exact] = {}
+    pending: tuple[str, ...] = ()
 
 
 class ReconciliationFailed(Data, frozen=True):
-    """They do not agree, or the log was lost: every difference listed."""
+    """They do not agree, or the log was lost: every difference listed, and what the broker has, None where it is unknown.
+
+    `final`: log and broker contradict each other so that nothing at all may be sent any more. Else buying is blocked, and
+    exits, valuation and kill switch go on.
+    """
 
     account: str | None
     differences: tuple[Difference, ...]
+    cash: dict[str, Exact] | None = None
+    positions: dict[str, Exact] | None = None
+    final: bool = False
 
 
 class MarketObserved(Data, frozen=True):
     """Prices, ticks, FX and sessions at one time; what is absent is unknown.
 
-    `purpose` is run, verdict or watch. `fx`: base units per unit of the currency. `ticks` by instrument key, `sessions` by
-    exchange.
+    `purpose` is run, verdict, watch, liquidation or approval. `fx`: base units per unit of the currency. `ticks` by instrument
+    key, `sessions` by exchange. `positions`, for a liquidation: the broker's shares of each held name, None if unknown (then
+    its last complete answer counts).
     """
 
     purpose: str
@@ -159,6 +259,7 @@ class MarketObserved(Data, frozen=True):
     ticks: dict[str, Exact]
     fx: dict[str, Exact]
     sessions: dict[str, ExchangeSession]
+    positions: dict[str, Exact] | None = None
 
 
 class HoldingValued(Data, frozen=True):
@@ -178,10 +279,24 @@ class OrdersUsed(Data, frozen=True):
     day: int
 
 
-class BookValued(Data, frozen=True):
-    """A book at one time. `purpose` is run or close; only a run's first valuation may move the peak.
+class Breach(Data, frozen=True):
+    """Valuations in a row that saw the drawdown at or over the limit, on separate quotes.
 
-    `value` is None if a holding has no price. `previous` is the valuation that the next run's peak rule compares with.
+    `at`, `quotes` (marks of the held names' quote times) and `run` (None: a watch or close) are those of the newest that counted.
+    """
+
+    count: int
+    at: Instant
+    quotes: str
+    run: str | None
+    evidence: tuple[str, ...]
+
+
+class BookValued(Data, frozen=True):
+    """A book at one time. `purpose` is run, watch or close; only a run's first valuation may move the peak.
+
+    `value` is None if a holding has no price. `previous` is the valuation that the next run's peak rule compares with. `breach`:
+    the valuations up to this one that agree that the drawdown is at or over the limit, None if this one does not.
     """
 
     purpose: str
@@ -194,6 +309,26 @@ class BookValued(Data, frozen=True):
     used: OrdersUsed
     evidence: tuple[str, ...]
     quoted: str
+    breach: Breach | None = None
+
+
+class HaltTripped(Data, frozen=True):
+    """The gate itself stops new risk in `scope`: `cause` is kill_switch or evaluator_failed.
+
+    `kind` and `liquidate` as in `HaltOrdered`. `value`, `peak`, `drawdown_pct` and `limit_pct` are what it saw, None where the
+    cause has no such number; `evidence` names the observations that agreed.
+    """
+
+    scope: str
+    kind: str
+    liquidate: bool
+    cause: str
+    message: str
+    value: Exact | None
+    peak: Exact | None
+    drawdown_pct: Exact | None
+    limit_pct: Exact | None
+    evidence: tuple[str, ...]
 
 
 class RunCleared(Data, frozen=True):
@@ -331,7 +466,10 @@ class FillSettled(Data, frozen=True):
 
 
 class RunSettled(Data, frozen=True):
-    """Every approved order of the run is withheld or closed; counts of approved orders by their end."""
+    """Every approved order of the run is withheld or closed; counts of approved orders by their end.
+
+    It ends a run that the desk itself caused (liquidation, approval), which has no `RunEnded`.
+    """
 
     withheld: int
     filled: int
@@ -359,8 +497,18 @@ EventData = (
     | PolicyAdopted
     | BookOpened
     | CashDeposited
+    | CashWithdrawn
+    | BookClosed
+    | SourcePaused
+    | SourceResumed
+    | AccountBaselined
+    | AdjustmentBooked
     | HaltOrdered
+    | HaltTripped
     | HaltReset
+    | FlattenOrdered
+    | ApprovalGiven
+    | ApprovalRefused
     | CancelOrdered
     | RunStarted
     | AccountReconciled
@@ -387,19 +535,25 @@ VERSIONS: Final[dict[str, int]] = dict.fromkeys(EVENT_TYPES, 1)
 
 AUTHORS_OF: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(("ClockAdvanced", "KeysAdopted", "PolicyAdopted", "BookOpened", "CashDeposited"), ("desk",)),
-    **dict.fromkeys(("HaltReset", "CancelOrdered"), ("desk",)),
+    **dict.fromkeys(("CashWithdrawn", "BookClosed", "AccountBaselined", "AdjustmentBooked"), ("desk",)),
+    **dict.fromkeys(("SourcePaused", "SourceResumed"), ("desk",)),
+    **dict.fromkeys(("HaltReset", "FlattenOrdered", "CancelOrdered", "ApprovalGiven", "ApprovalRefused"), ("desk",)),
     "HaltOrdered": ("desk", "executor", "journal"),
     **dict.fromkeys(("RunStarted", "ProposalMade", "SourceFailed", "RunEnded"), ("agent",)),
     **dict.fromkeys(("AccountReconciled", "ReconciliationFailed", "MarketObserved"), ("executor",)),
     **dict.fromkeys(("OrderWithheld", "OrderIntended", "OrderPlaced", "OrderClosed"), ("executor",)),
     **dict.fromkeys(("FillSettled", "RunSettled"), ("executor",)),
-    **dict.fromkeys(("BookValued", "RunCleared", "RunStopped", "Verdict"), ("gate",)),
+    **dict.fromkeys(("BookValued", "HaltTripped", "RunCleared", "RunStopped", "Verdict"), ("gate",)),
     "StateHashed": ("gate", "executor", "journal"),
 }
 """Who may write each type; an event by anyone else is not a fact."""
 
 ON_STATE: Final = frozenset(
-    {"RunCleared", "BookValued", "Verdict", "OrderIntended", "CashDeposited", "HaltReset", "PolicyAdopted", "ClockAdvanced"}
+    {
+        *("RunCleared", "BookValued", "Verdict", "HaltTripped", "OrderIntended", "PolicyAdopted", "ClockAdvanced"),
+        *("CashDeposited", "CashWithdrawn", "BookClosed", "AdjustmentBooked", "AccountBaselined", "HaltReset"),
+        *("ApprovalGiven", "ApprovalRefused", "CancelOrdered", "FlattenOrdered", "SourcePaused", "SourceResumed"),
+    }
 )
 """Types that hold only for the state they were decided on: appended with a stream-wide expectation."""
 

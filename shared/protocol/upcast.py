@@ -45,5 +45,5 @@ def _fields(kind: str, version: int, data: msgspec.Raw) -> Fields:
     """The data as plain values."""
     try:
         return msgspec.json.decode(data, type=Fields)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise UpcastError(f"{kind} of version {version} holds no object: {error}") from error

@@ -208,10 +208,13 @@ def read_log(folder: Path, *, holes: bool = False) -> list[Message]:
 
 
 @contextlib.contextmanager
-def administrator(folder: Path) -> Iterator[str]:
-    """A nats-server of our own on the files of a desk that is not running, where everybody may do everything; its address."""
+def administrator(folder: Path, *, lazy: bool = False) -> Iterator[str]:
+    """A nats-server of our own on the files of a desk that is not running, where everybody may do everything; its address.
+
+    With `lazy` it flushes when it likes, and all at its end.
+    """
     config = folder / "reader.conf"
-    store = f'jetstream {{ store_dir: "{folder / "js"}", sync_interval: always }}'
+    store = f'jetstream {{ store_dir: "{folder / "js"}"{"" if lazy else ", sync_interval: always"} }}'
     account = "accounts { LOG { jetstream: enabled, users: [{ user: admin, password: admin }] } }\nno_auth_user: admin"
     config.write_text(f'listen: "127.0.0.1:-1"\nports_file_dir: "{folder}"\n{store}\n{account}\n')
     server = subprocess.Popen([str(Path(sys.executable).with_name("nats-server")), "-c", str(config)], stderr=subprocess.DEVNULL)

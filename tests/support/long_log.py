@@ -1,25 +1,33 @@
-"""Writes a log of any length into a real server, fast: three books trading day after day, with right links, folds and hashes.
+"""Writes a log of any length into a desk's data directory, fast: three books trading day after day, with right links and folds.
 
-`python -m tests.support.long_log DIRECTORY EVENTS` leaves a server's store in DIRECTORY/js.
+Every event is signed with its author's key, which the log adopts and which lies in the directory, and the stream stands in the
+account `LOG`: to services and commands it is the log of any other desk.
+
+`python -m tests.support.long_log DIRECTORY EVENTS` makes such a directory.
 """
 
 import asyncio
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from services.desk.desk_keys import DeskKeys
+from services.desk.layout import Layout
 from shared.bus.jetstream import Connection, connect, ensure_stream
 from shared.bus.js_api import MSG_ID
+from shared.bus.keyring import Signer
 from shared.bus.ports import Stored
 from shared.ledger.fold import apply
 from shared.ledger.hashing import state_hash
 from shared.ledger.state import State
-from shared.protocol.envelope import Draft, Event, read_event, seal
+from shared.protocol.envelope import Draft, Event, read_event
 from shared.protocol.events import EventData
-from tests.integration.bus.servers import NatsServer
-from tests.unit.journal.desk_log import DeskLog
+from tests.integration.rights.desk import AccountServer
+from tests.support.desks import administrator
+from tests.unit.journal.desk_log import BOOKS, DeskLog
 
 BATCH: Final = 1000
 ACK_S: Final = 60.0
@@ -30,10 +38,14 @@ class _Ack(msgspec.Struct):
 
 
 class LongLog(DeskLog):
-    """Folds what it writes, and keeps only what `take` has not fetched yet."""
+    """Folds what it writes, and keeps only what `take` has not fetched yet. Signed with all keys of a desk, if any are given."""
 
-    def __init__(self) -> None:
-        super().__init__("1-long")
+    def __init__(self, keys: DeskKeys | None = None) -> None:
+        if keys is None:
+            super().__init__("1-long")
+        else:
+            secret = {name: keys.folder.read(name) for name in ("root", *keys.keys)}
+            super().__init__("1-long", keys=keys.adopted(), signer=Signer(secret))
         self.state = State()
         self.seq = 0
 
@@ -53,7 +65,7 @@ class LongLog(DeskLog):
         draft = Draft(author, book, about, at, self.seq, data, run, None, k, mode)
         prefix = f"{author}.{book}" if author == "agent" else author
         n, prev = self._last.get(prefix, (0, None))
-        payload = seal(draft, desk="desk", instance=self._instance, n=n + 1, prev=prev)
+        payload = self._sealed(draft, n + 1, prev)
         self.seq += 1
         event = read_event(self.seq, draft.subject, payload)
         self._last[prefix] = (n + 1, event.sha256)
@@ -67,9 +79,27 @@ class LongLog(DeskLog):
         return taken
 
 
-async def fill(connection: Connection, events: int) -> LongLog:
+@dataclass(frozen=True)
+class LongDesk:
+    """A data directory with such a log, its keys, and where the log ends."""
+
+    folder: Path
+    keys: DeskKeys
+    seq: int
+    state_hash: str
+
+    def server(self) -> AccountServer:
+        """A server on its log that lets in whom the desk's own would, each with its rights; not started."""
+        return AccountServer(self.folder, self.keys.keys)
+
+    async def connect(self, server: AccountServer) -> Connection:
+        """As the desk connects."""
+        return await connect(server.url, "desk", user=self.keys.user("desk"))
+
+
+async def fill(connection: Connection, events: int, log: LongLog) -> None:
     """Write at least so many events, whole sessions, in order and over one connection; every `BATCH` waits for the server."""
-    log, sessions = LongLog(), 0
+    sessions = 0
     log.open_desk()
     while log.seq < events:
         while len(log.stored) < BATCH and log.seq < events:
@@ -80,22 +110,20 @@ async def fill(connection: Connection, events: int) -> LongLog:
             await connection.link.client.publish(message.subject, message.payload, headers={MSG_ID: message.msg_id})
         answer = await connection.link.ask(last.subject, last.payload, ACK_S, {MSG_ID: last.msg_id})
         assert msgspec.json.decode(answer, type=_Ack).seq == last.seq, answer
-    return log
 
 
-async def make_store(directory: Path, events: int) -> LongLog:
-    """A store of at least so many events, by a server that flushes lazily and is then stopped cleanly."""
-    server = NatsServer(directory, lazy=True).start()
-    try:
-        connection = await connect(server.url, "provisioner")
+async def make_desk(folder: Path, events: int) -> LongDesk:
+    """A data directory with at least so many events, stored by an administrator's server that flushes lazily and ends cleanly."""
+    keys = DeskKeys.prepare(Layout(folder), BOOKS)
+    log = LongLog(keys)
+    with administrator(folder, lazy=True) as url:
+        connection = await connect(url, "provisioner")
         await ensure_stream(connection)
-        log = await fill(connection, events)
+        await fill(connection, events, log)
         await connection.close()
-    finally:
-        server.stop()
-    return log
+    return LongDesk(folder, keys, log.seq, state_hash(log.state))
 
 
 if __name__ == "__main__":
-    made = asyncio.run(make_store(Path(sys.argv[1]), int(sys.argv[2])))
-    print(f"{made.seq} events, state {state_hash(made.state)}")
+    made = asyncio.run(make_desk(Path(sys.argv[1]), int(sys.argv[2])))
+    print(f"{made.seq} events, state {made.state_hash}")

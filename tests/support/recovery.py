@@ -13,8 +13,10 @@ from typing import Final
 
 from shared.bus.jetstream import Connection
 from shared.bus.ports import NoResponder, Unavailable
+from tests.support.long_log import LongDesk
 
-START_S: Final = 300.0
+START_S: Final = 1200.0
+"""A million events folded from the start, each verified, on a machine that others use too."""
 END_S: Final = 30.0
 MB: Final = 1024
 
@@ -29,21 +31,22 @@ class Recovery:
     code: int
 
 
-def start(service: str, url: str, folder: Path) -> "subprocess.Popen[bytes]":
-    """`python -m services.<service>`, as the supervisor starts it, with `<folder>` as data directory."""
-    folder.mkdir(parents=True, exist_ok=True)
-    told = {"NATS_URL": url, "DESK": "desk", "DIR": str(folder)}
+def start(service: str, url: str, desk: LongDesk) -> "subprocess.Popen[bytes]":
+    """`python -m services.<service>`, as the supervisor starts it, with its own keys and in the desk's data directory."""
+    told = {"NATS_URL": url, "DESK": "desk", "DIR": str(desk.folder)}
     if service == "executor":
-        told["SIMULATOR_PORT_FILE"] = str(folder / "port")
-    env = {**os.environ, **{f"PROPDESK_{name}": value for name, value in told.items()}}
-    with (folder / f"{service}.log").open("ab") as log:
+        told["SIMULATOR_PORT_FILE"] = str(desk.folder / "port")
+    env = {**os.environ, **{f"PROPDESK_{name}": value for name, value in told.items()}, **desk.keys.environment(service)}
+    with (desk.folder / f"{service}.log").open("ab") as log:
         return subprocess.Popen([sys.executable, "-m", f"services.{service}"], env=env, stderr=log)
 
 
-async def recover(connection: Connection, service: str, url: str, folder: Path, end: signal.Signals = signal.SIGTERM) -> Recovery:
+async def recover(
+    connection: Connection, service: str, url: str, desk: LongDesk, end: signal.Signals = signal.SIGTERM
+) -> Recovery:
     """Start it, wait until it is ready, end it with a signal."""
     began = time.monotonic()
-    process = start(service, url, folder)
+    process = start(service, url, desk)
     try:
         seq = await ready(connection, service, process)
         took = time.monotonic() - began

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from services.simulator.account import free_cash, net_liquidation
 from services.simulator.exact import EXACT
-from services.simulator.market import mark
+from services.simulator.scripted import Scene
 from services.simulator.tws import outbound as out
 from services.simulator.tws.fields import Message, Value
 from shared.protocol.money import ZERO, Exact, divide
@@ -48,14 +48,14 @@ def values(gateway: "Gateway") -> list[AccountValue]:
 
 def _base_cash(gateway: "Gateway") -> Exact:
     """Cash of all currencies in the base currency."""
-    rates = gateway.broker.exchange.terms.rates()
+    rates = Scene(gateway.broker.exchange, gateway.broker.state).rates()
     return Exact(sum((amount * rates[currency] for currency, amount in gateway.broker.state.cash.items()), Decimal(0)))
 
 
 def _ledger(gateway: "Gateway", cash: Exact, stock: Exact) -> Iterator[AccountValue]:
     """Cash, holdings and rate of every currency, and of all of them together."""
     terms, held = gateway.broker.exchange.terms, gateway.broker.state.cash
-    rates = terms.rates()
+    rates = Scene(gateway.broker.exchange, gateway.broker.state).rates()
     rows: dict[str, tuple[Decimal, Decimal, Decimal]] = {BASE: (cash, stock, Decimal(1))}
     for currency in sorted({*held, terms.currency, terms.base_currency}):
         worth = divide(stock, rates[currency]) if currency == terms.currency else ZERO
@@ -114,7 +114,7 @@ def push(gateway: "Gateway", client: "Client", symbols: list[str]) -> None:
 def _position(gateway: "Gateway", symbol: str) -> Message:
     """One holding."""
     books = gateway.books
-    contract = books.contract(symbol, gateway.broker.exchange.terms.currency).eleven("", right="")
+    contract = books.contract(symbol, gateway.broker.exchange.currency_of(symbol)).eleven("", right="")
     shares = gateway.broker.state.positions.get(symbol, ZERO)
     return out.position(gateway.account, contract, shares, books.cost(symbol) if shares else ZERO)
 
@@ -131,10 +131,10 @@ def _send_updates(gateway: "Gateway", client: "Client", symbols: list[str]) -> N
 def _portfolio(gateway: "Gateway", symbol: str) -> Message:
     """One holding with its value; without any known price it is valued at 0."""
     broker, books = gateway.broker, gateway.books
-    listing = gateway.catalogue.share(symbol, broker.exchange.terms.currency)
-    contract = books.contract(symbol, broker.exchange.terms.currency).eleven(listing.primary if listing else "")
+    listing = gateway.catalogue.share(symbol, broker.exchange.currency_of(symbol))
+    contract = books.contract(symbol, broker.exchange.currency_of(symbol)).eleven(listing.primary if listing else "")
     shares, cost = broker.state.positions.get(symbol, ZERO), books.cost(symbol)
-    price = (None if broker.state.now is None else mark(broker.exchange.file, symbol, broker.state.now)) or ZERO
+    price = (None if broker.state.now is None else Scene(broker.exchange, broker.state).mark(symbol)) or ZERO
     with localcontext(EXACT):
         value, gain = shares * price, shares * (price - cost)
     return out.portfolio(contract, shares, price, value, cost if shares else ZERO, gain, gateway.account)

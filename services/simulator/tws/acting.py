@@ -111,8 +111,8 @@ def _execution(gateway: "Gateway", ref: str) -> Execution:
 
 def _manual(gateway: "Gateway", fault: do.Manual) -> None:
     """A trade made by hand: an order of nobody that is filled at once."""
-    terms = gateway.broker.exchange.terms
-    placed = Place("manual", "", fault.symbol, terms.currency, fault.side, fault.quantity, fault.price, rests=True)
+    currency = gateway.broker.exchange.currency_of(fault.symbol)
+    placed = Place("manual", "", fault.symbol, currency, fault.side, fault.quantity, fault.price, rests=True)
     order = gateway.broker.submit(placed).orders[0]
     if order.status is Status.REJECTED:
         raise FaultError(order.message)

@@ -8,7 +8,8 @@ from typing import Final
 
 import msgspec
 
-from services.simulator.orders import TICK, Terms
+from services.simulator.orders import TICK
+from services.simulator.state import Exchange
 from services.simulator.tws.asking import Contract
 from services.simulator.tws.fields import Message
 from services.simulator.tws.order_messages import WireContract
@@ -62,9 +63,10 @@ class Instrument(msgspec.Struct, frozen=True):
 class Catalogue:
     """All instruments, found by id or by what a client states."""
 
-    def __init__(self, symbols: tuple[str, ...], terms: Terms) -> None:
+    def __init__(self, exchange: Exchange) -> None:
         """The instruments of a price file and an account; raises `ValueError` if two names give one id."""
-        shares = [listing for symbol in symbols for listing in (_share(symbol, terms.currency), _foreign(symbol))]
+        terms, symbols = exchange.terms, exchange.file.symbols
+        shares = [listing for symbol in symbols for listing in (_share(symbol, exchange.currency_of(symbol)), _foreign(symbol))]
         others = [currency for currency in terms.rates() if currency != terms.base_currency]
         self.all = (*shares, *(_pair(currency, terms.base_currency) for currency in others))
         self._by_id = {found.wire.con_id: found for found in self.all}

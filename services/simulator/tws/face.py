@@ -26,7 +26,7 @@ class Face:
     def __init__(self, broker: Broker, calendar: Calendar, settings: Settings) -> None:
         """Build the parts; raises `SettingsError` for a scenario or frame log that cannot be used."""
         self.gateway = Gateway(broker, calendar)
-        self.gateway.scenario = _scenario(settings.scenario) if settings.scenario is not None else []
+        self.gateway.scenario = _scenario(settings.faults) if settings.faults is not None else []
         if settings.seed:
             self.gateway.conditions.random = Random(settings.seed)
         try:
@@ -73,9 +73,9 @@ def _scenario(path: Path) -> list[Scheduled]:
         with path.open("rb") as file:
             lines = file.read(MAX_SCENARIO_BYTES + 1)
         if len(lines) > MAX_SCENARIO_BYTES:
-            raise SettingsError(f"scenario: {path} has over {MAX_SCENARIO_BYTES} bytes")
+            raise SettingsError(f"faults: {path} has over {MAX_SCENARIO_BYTES} bytes")
         return sorted(read_scenario(lines), key=lambda line: line.at or "")
     except OSError as error:
-        raise SettingsError(f"scenario: {path} cannot be read ({error.strerror})") from error
+        raise SettingsError(f"faults: {path} cannot be read ({error.strerror})") from error
     except FaultError as error:
-        raise SettingsError(f"scenario: {path}, {error}") from error
+        raise SettingsError(f"faults: {path}, {error}") from error

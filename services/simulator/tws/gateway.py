@@ -9,8 +9,9 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from services.simulator.broker import Broker
+from services.simulator.exchange import Command
 from services.simulator.journal_file import NotStored
-from services.simulator.orders import Advance, AnyCommand
+from services.simulator.orders import Advance
 from services.simulator.state import Outcome
 from services.simulator.ticking import Ticker
 from services.simulator.tws import outbound as out
@@ -46,7 +47,7 @@ class Gateway:
     def __init__(self, broker: Broker, calendar: Calendar) -> None:
         """A gateway that has just started, on the broker's books."""
         self.broker, self.calendar = broker, calendar
-        self.catalogue = Catalogue(broker.exchange.file.symbols, broker.exchange.terms)
+        self.catalogue = Catalogue(broker.exchange)
         self.books = Books(broker, self.catalogue)
         self.conditions = Conditions()
         self.clients: dict[int, Client] = {}
@@ -155,7 +156,7 @@ class Gateway:
         _log.error("client %s: %s: %r", client.id, error, payload[:200])
         client.send(out.error(error.about, error.code, str(error)))
 
-    def _took(self, command: AnyCommand, outcome: Outcome) -> None:
+    def _took(self, command: Command, outcome: Outcome) -> None:
         """The broker did something: remember it and tell those whom it concerns."""
         self.books.took(outcome)
         self.teller.tell(command, outcome)

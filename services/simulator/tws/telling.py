@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from services.simulator.orders import Advance, AnyCommand, Correct, Execution, Fill, Order, Place, Status
+from services.simulator.exchange import Command
+from services.simulator.orders import Advance, Correct, Execution, Fill, Order, Place, Status
 from services.simulator.state import Outcome
 from services.simulator.tws import account_lists, outbound, ticks
 from services.simulator.tws import order_messages as wire
@@ -50,7 +51,7 @@ class Teller:
         self.quiet = False
         self.late: list[Execution] = []
 
-    def tell(self, command: AnyCommand, outcome: Outcome) -> None:
+    def tell(self, command: Command, outcome: Outcome) -> None:
         """Tell of one outcome: its orders with their executions, then what follows from them."""
         if isinstance(command, Place):
             self._keep(outcome.orders[0].perm_id, self.next)
@@ -122,7 +123,7 @@ class Teller:
         if manner is not USUAL and len(self.manners) < MAX_FLAGS:
             self.manners[perm_id] = manner
 
-    def _order(self, command: AnyCommand, order: Order, fills: list[Execution]) -> None:
+    def _order(self, command: Command, order: Order, fills: list[Execution]) -> None:
         """Everything about one order of an outcome."""
         if isinstance(command, Place):
             if order.status is Status.REJECTED:

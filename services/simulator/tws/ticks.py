@@ -3,7 +3,8 @@
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from services.simulator.market import HALF_SPREAD, Prices, prices
+from services.simulator.market import HALF_SPREAD, Prices
+from services.simulator.scripted import Scene
 from services.simulator.tws import outbound as out
 from services.simulator.tws.contracts import Instrument
 from services.simulator.tws.inbound import Unreadable
@@ -101,9 +102,13 @@ def _send(gateway: "Gateway", client: "Client", req: int, found: Instrument, kin
 def _quote(gateway: "Gateway", found: Instrument) -> Prices:
     """What the exchange model shows; a pair is quoted around its rate."""
     broker = gateway.broker
+    scene = Scene(broker.exchange, broker.state)
     if not found.is_pair:
-        return Prices() if broker.state.now is None else prices(broker.exchange.file, found.symbol, broker.state.now)
-    rates = broker.exchange.terms.rates()
+        seen = scene.quoted(found.symbol)
+        return Prices(seen.bid, seen.ask, seen.last, seen.close)
+    rates = scene.given_rates()
+    if found.symbol not in rates or found.currency not in rates:
+        return Prices()
     rate = divide(rates[found.symbol], rates[found.currency])
     bid, ask = (_to_tick(rate * (1 + sign * HALF_SPREAD), found.tick, sign) for sign in (-1, 1))
     return Prices(bid, ask, Exact(rate), Exact(rate))

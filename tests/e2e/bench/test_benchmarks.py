@@ -11,6 +11,7 @@ BENCH = Path(__file__).parents[3] / "bench"
 SHORT = {
     "append.py": ("--events", "100", "--reads", "500", "--rounds", "1"),
     "database.py": ("--sessions", "2", "--rounds", "1"),
+    "gate_check.py": ("--rounds", "1"),
     "gate_rules.py": ("--rounds", "1"),
     "hop.py": ("--events", "100"),
     "ledger.py": ("--sessions", "2", "--rounds", "1"),

@@ -82,7 +82,8 @@ def test_a_verdict_with_the_agents_key_placed_by_an_administrator_is_named_and_n
         interrupted(process)
     log = read_log(folder)
     run, book = asked.event["run"], asked.event["book"]
-    assert log[-1].event["id"] == asked.event["id"]
+    written = [message.event["id"] for message in log if not message.subject.startswith("ev.journal.")]  # it may lag behind
+    assert written[-1] == asked.event["id"]
     agent = read_key(folder / "keys" / f"agent-{book}.nk")
     seq = inject(folder, f"ev.gate.{book}.Verdict", forged(log, "gate", book, run, approving(run), agent, run))
 

@@ -81,7 +81,7 @@ def test_a_log_that_vanished_is_never_made_anew_while_anybody_remembers_it(desk:
     code, said = start(desk)
     assert code == 1
     assert "there is no stream EV" in said
-    assert f"the gate saw sequences 1 to {desk.last_seq}" in said
+    assert f" saw sequences 1 to {desk.last_seq}" in said
     assert not list((desk.folder / "js").glob("jetstream/*/streams/EV"))
 
 

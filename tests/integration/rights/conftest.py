@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from shared.bus.jetstream import ensure_stream
+from shared.bus.keys import Key
 from tests.integration.rights.desk import USERS, AccountServer, Desk
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AccountServer]:
     """It stays up for a module."""
-    server = AccountServer(tmp_path_factory.mktemp("accounts"), USERS)
+    server = AccountServer(tmp_path_factory.mktemp("accounts"), {name: Key.make() for name in USERS})
     server.start()
     yield server
     server.stop()

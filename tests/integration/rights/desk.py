@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,12 @@ REFUSED = re.compile(r'permissions violation for (publish|subscription) to "([^"
 
 
 class AccountServer(NatsServer):
-    """A server that knows these users and nobody else."""
+    """A server that knows these users and nobody else, each in its account."""
 
-    def __init__(self, directory: Path, users: tuple[str, ...]) -> None:
+    def __init__(self, directory: Path, keys: Mapping[str, Key]) -> None:
+        """`keys` by name."""
         super().__init__(directory)
-        self.keys = {name: Key.make() for name in users}
+        self.keys = keys
 
     def _config(self, run: Path) -> str:
         return super()._config(run) + accounts_config({name: key.public for name, key in self.keys.items()})

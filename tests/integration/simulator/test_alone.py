@@ -142,7 +142,7 @@ def refused(folder: Path, *arguments: str) -> tuple[int, str]:
 def test_what_is_wrong_with_the_options_is_said_with_exit_code_2(tmp_path):
     scenario = tmp_path / "scenario"
     scenario.write_text('{"fault": {"name": "drop"}}\n{"fault": {"name": "drop", "often": 1}}\n')
-    code, said = refused(tmp_path, "--scenario", str(scenario))
+    code, said = refused(tmp_path, "--faults", str(scenario))
     assert code == 2
     assert "line 2: Object contains unknown field `often`" in said
     assert refused(tmp_path, "--fx", "EUR")[1].startswith("propdesk: --fx 'EUR': give CURRENCY=RATE")

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from services.agent.runs import Unready, args_of, concluded, ended, references_of, started, think, view_of
+from services.agent.runs import Unready, args_of, concluded, ended, needed, references_of, started, think, view_of
 from services.agent.sources import Close, Fault, Proposal, RunView
 from services.agent.sources.equal_weight import EqualWeight
 from shared.ledger.owed import Owed
@@ -84,16 +84,16 @@ def test_a_source_that_raises_is_its_own_fault() -> None:
         """A source with a bug."""
 
         def history_needed(self, view: RunView) -> int:
-            return 0
+            raise ZeroDivisionError("by nothing")
 
         def propose(self, view: RunView) -> Proposal:
             raise ZeroDivisionError("by zero")
 
     walk = running().cleared()
+    view = view_of(walk.state, walk.run, {})
 
-    outcome = think(Broken(), view_of(walk.state, walk.run, {}))
-
-    assert outcome == Fault(SourceFault.CRASHED, "ZeroDivisionError: by zero")
+    assert think(Broken(), view) == Fault(SourceFault.CRASHED, "ZeroDivisionError: by zero")
+    assert needed(Broken(), view) == Fault(SourceFault.CRASHED, "ZeroDivisionError: by nothing")
 
 
 def test_an_answer_is_written_as_the_runs_proposal() -> None:

@@ -144,7 +144,7 @@ def test_the_clock_does_not_wait_for_the_journals_hashes_but_the_end_of_the_run_
 
 def test_after_a_lost_log_nothing_is_owed_and_the_run_is_not_finished() -> None:
     history = History(plan_of()).opens()
-    lost = ReconciliationFailed(None, (Difference("desk time", "a", "b"),))
+    lost = ReconciliationFailed(None, (Difference("desk time", "a", "b"),), final=True)
     history.add("executor", "_desk", "_desk-lost", lost)
     assert next_draft(history.state.ledger, history.plan) is None
     assert not is_finished(history.state.ledger, history.plan.args)

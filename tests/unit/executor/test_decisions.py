@@ -57,6 +57,12 @@ def test_the_broker_is_asked_for_wanted_held_and_working_names_before_a_run():
     assert decisions.run_names(scribe.state, run) == ("AAA:USD", "BBB:USD", "CCC:USD")
 
 
+def test_a_source_that_wants_prices_of_what_can_be_no_name_is_not_waited_for():
+    scribe = desk("eq")
+    run = scribe.start_run("eq", names=("AAA:USD", "", "AAA", "ev.>:USD", "X" * 5000, ":USD", "B\n:USD"))
+    assert decisions.run_names(scribe.state, scribe.state.runs[run]) == ("AAA:USD",)
+
+
 def test_the_broker_is_asked_only_for_proposed_names_that_can_be_names():
     scribe = desk("eq")
     holding(scribe, "eq", "CCC", "1", "10")

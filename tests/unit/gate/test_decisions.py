@@ -12,10 +12,13 @@ from shared.ledger.owed import Owed
 from shared.protocol.events import (
     BookValued,
     HaltOrdered,
+    HaltTripped,
     RunCleared,
     RunEnded,
     RunStarted,
     RunStopped,
+    SourcePaused,
+    SourceResumed,
     StateHashed,
     Verdict,
 )
@@ -97,8 +100,10 @@ def test_a_run_in_order_is_cleared_with_its_value() -> None:
 def test_an_unknown_value_a_failed_reconciliation_and_a_reduce_only_halt_block_buys() -> None:
     walk = holding(Walk()).seen({"BBB": "50"}, failed=True)
     walk.write("executor", HaltOrdered("alpha", "reduce_only", False, "careful"), "h1", book="alpha")
+    walk.take()
+    assert isinstance(walk.take().expect(HaltTripped), HaltTripped)
 
-    assert cleared(walk) == RunCleared(None, (Rule.HALT, Rule.VALUATION, Rule.RECONCILIATION))
+    assert walk.decided().data == RunCleared(None, (Rule.HALT, Rule.HALT, Rule.VALUATION, Rule.RECONCILIATION))
 
 
 def test_a_drawdown_blocks_buys() -> None:
@@ -114,6 +119,17 @@ def test_a_full_halt_stops_a_run(scope: str) -> None:
     walk.write("executor", HaltOrdered(scope, "full", False, "stop"), "h1", book=scope)
 
     assert cleared(walk) == RunStopped(RunStatus.HALTED, "full halt: stop")
+
+
+def test_a_paused_source_is_not_asked_and_the_run_says_why_until_it_is_resumed() -> None:
+    walk = Walk().seen()
+    walk.write("desk", SourcePaused("holidays"), "p1", book="alpha")
+    assert cleared(walk) == RunStopped(RunStatus.HALTED, "the source of alpha is paused: holidays")
+
+    again = Walk().seen()
+    again.write("desk", SourcePaused("holidays"), "p1", book="alpha")
+    again.write("desk", SourceResumed("back"), "p2", book="alpha")
+    assert isinstance(cleared(again), RunCleared)
 
 
 def test_a_run_of_a_book_that_is_not_there_is_stopped() -> None:

@@ -179,6 +179,6 @@ def test_the_close_step_ends_orders_then_runs_then_observes_values_and_hashes() 
 
 def test_a_lost_log_stops_everything() -> None:
     scribe = slot("eq")
-    scribe.write("executor", ReconciliationFailed(None, ()), "_desk-x")
+    scribe.write("executor", ReconciliationFailed(None, (), final=True), "_desk-x")
     assert owed(scribe.state) == ()
     assert scribe.state.problem is not None
