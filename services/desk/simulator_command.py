@@ -68,11 +68,9 @@ def _folder(directory: Path | None) -> Iterator[Path]:
 
 def _settings(options: SimulatorOptions, folder: Path) -> Settings:
     """The settings of the process; raises `UsageError`. Variables PROPDESK_SIMULATOR_* take no part."""
-    given: dict[str, Any] = {
-        "dir": folder, "data": options.data, "port": options.control, "tws_port": options.port, "clock": options.clock,
-        "speed": options.speed, "start": options.start, "seed": options.seed, "scenario": options.scenario,
-        "faults": options.faults, "frames": options.frames, "base_currency": options.base_currency, "cash": options.cash, "fx": _rates(options.fx),
-    }  # fmt: skip
+    same = ("data", "clock", "speed", "start", "seed", "scenario", "faults", "frames", "base_currency", "cash")
+    given: dict[str, Any] = {name: getattr(options, name) for name in same}
+    given |= {"dir": folder, "port": options.control, "tws_port": options.port, "fx": _rates(options.fx)}
     try:
         return Settings.of({name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
