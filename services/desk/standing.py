@@ -7,56 +7,30 @@ import msgspec
 from services.desk.layout import DEFAULT_DIR, Layout
 from services.desk.policy_file import PolicyFile, advice, compared, remembered
 from services.journal.read import ReadModels
-from services.journal.summary import AccountSummary, BookSummary, DeskSummary
+from services.journal.summary import AccountSummary, BookSummary, DeskSummary, HaltInForce, Waiting
 from shared.protocol.envelope import decode
-from shared.protocol.events import PolicyAdopted
+from shared.protocol.events import Difference, PolicyAdopted
 from shared.protocol.ids import DESK_BOOK
+from shared.protocol.money import Exact
 
 UNKNOWN = "unknown"
 
 
-class Halted(msgspec.Struct, frozen=True):
-    """A halt in force of a book, or of the whole desk (`_desk`)."""
-
-    scope: str
-    kind: str
-    liquidate: bool
-    cause: str
-    reason: str
-
-
-class Approval(msgspec.Struct, frozen=True):
-    """An order that waits for an operator."""
-
-    order: str
-    book: str
-    symbol: str
-    currency: str
-    side: str
-    quantity: str
-    limit: str
-    until: str
-
-
-class Line(msgspec.Struct, frozen=True):
-    """One difference; None is unknown."""
-
-    what: str
-    expected: str | None
-    found: str | None
-
-
 class Reconciliation(msgspec.Struct, frozen=True):
-    """The account when last looked at: `agrees` is None before that. `borrowed` is what it owes, amounts by currency."""
+    """The account when last looked at: `agrees` is None before that. `borrowed` is what it owes, amounts by currency.
+
+    `adopted`: an operator accepted something since then.
+    """
 
     account: str | None
     at: str | None
     agrees: bool | None
-    differences: tuple[Line, ...]
-    unattributed: dict[str, str]
-    borrowed: dict[str, str]
-    baseline: dict[str, str]
+    differences: tuple[Difference, ...]
+    unattributed: dict[str, Exact]
+    borrowed: dict[str, Exact]
+    baseline: dict[str, Exact]
     pending: tuple[str, ...]
+    adopted: bool = False
 
 
 class PolicyInForce(msgspec.Struct, frozen=True):
@@ -72,8 +46,8 @@ class PolicyInForce(msgspec.Struct, frozen=True):
 class Standing(msgspec.Struct, frozen=True):
     """All of it; `paused` says by book why its source is not asked, `selling` are books whose holdings are to be sold."""
 
-    halts: tuple[Halted, ...] = ()
-    approvals: tuple[Approval, ...] = ()
+    halts: tuple[HaltInForce, ...] = ()
+    approvals: tuple[Waiting, ...] = ()
     paused: dict[str, str] = {}
     closed: tuple[str, ...] = ()
     selling: tuple[str, ...] = ()
@@ -93,11 +67,8 @@ def standing(models: ReadModels, layout: Layout) -> tuple[Standing, dict[str, Bo
 def _standing(desk: DeskSummary, policy: PolicyInForce | None) -> Standing:
     books = desk.books
     return Standing(
-        halts=tuple(Halted(row.scope, row.kind, row.liquidate, row.cause, row.reason) for row in desk.halts),
-        approvals=tuple(
-            Approval(row.order, row.book, row.symbol, row.currency, row.side, str(row.quantity), str(row.limit), row.until)
-            for row in desk.approvals
-        ),
+        halts=desk.halts,
+        approvals=desk.approvals,
         paused={name: book.paused for name, book in books.items() if book.paused},
         closed=tuple(name for name, book in books.items() if book.closed),
         selling=tuple(name for name, book in books.items() if book.selling and book.holdings),
@@ -112,11 +83,12 @@ def _reconciliation(account: AccountSummary) -> Reconciliation:
         account=account.name,
         at=account.at,
         agrees=None if account.at is None else not account.failed,
-        differences=tuple(Line(row.what, row.expected, row.found) for row in account.differences),
-        unattributed={currency: str(amount) for currency, amount in account.unattributed.items()},
-        borrowed={currency: str(amount) for currency, amount in account.borrowed.items()},
-        baseline={key: str(quantity) for key, quantity in account.baseline.items()},
+        differences=account.differences,
+        unattributed=account.unattributed,
+        borrowed=account.borrowed,
+        baseline=account.baseline,
         pending=account.pending,
+        adopted=account.adopted,
     )
 
 
@@ -174,6 +146,8 @@ def _account(found: Reconciliation | None) -> Iterator[str]:
     else:
         told = "buying is blocked, selling is not; `propdesk adopt` books what you accept"
         yield f"account {found.account or UNKNOWN} did not agree with the books at {found.at}: {told}"
+    if found.adopted:
+        yield "something was adopted since: the next look at the account, before a run, shows whether all is explained"
     for row in found.differences:
         yield f"  {row.what}: expected {row.expected or UNKNOWN}, found {row.found or UNKNOWN}"
     for currency, amount in found.unattributed.items():

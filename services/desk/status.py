@@ -102,7 +102,7 @@ def show_status(layout: Layout, *, as_json: bool) -> None:
             raise UsageError(str(error)) from error
         found = Status(running, 0, (), (), (), stopped=stopped)
     if as_json:
-        show_json(msgspec.to_builtins(found))
+        show_json(msgspec.to_builtins(found, enc_hook=str))
         return
     for line in lines(found, layout):
         show(line)

@@ -62,7 +62,10 @@ class BookSummary(msgspec.Struct, frozen=True):
 
 class AccountSummary(msgspec.Struct, frozen=True):
     """The account as last looked at (`at`). `failed`: it differed from the books in `differences`. `borrowed` is what it owes by
-    currency, `unattributed` cash that is in no book, `pending` are orders whose end is awaited to look again."""
+    currency, `unattributed` cash that is in no book, `pending` are orders whose end is awaited to look again.
+
+    `adopted`: an operator accepted something since.
+    """
 
     name: str | None
     at: str | None
@@ -72,6 +75,7 @@ class AccountSummary(msgspec.Struct, frozen=True):
     borrowed: dict[str, Exact]
     baseline: dict[str, Exact]
     pending: tuple[str, ...]
+    adopted: bool = False
 
 
 class DeskSummary(msgspec.Struct, frozen=True):
@@ -115,6 +119,7 @@ def summary(state: State) -> DeskSummary:
             borrowed=account.borrowed,
             baseline=account.baseline,
             pending=account.pending[:MAX_LISTED],
+            adopted=account.adopted,
         ),
         problem=state.problem,
     )

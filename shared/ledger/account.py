@@ -29,6 +29,7 @@ def reconciled(state: State, event: Event) -> State:
         differences=(),
         pending=data.pending,
         looked_at=event.at,
+        adopted=False,
     )
     return replace(state, account=account)
 
@@ -46,6 +47,7 @@ def failed(state: State, event: Event) -> State:
         differences=data.differences,
         pending=(),
         looked_at=event.at,
+        adopted=False,
     )
     state = replace(state, account=account)
     if event.run is None and state.step is not None and about_of(event.id).startswith(DESK_BOOK):
@@ -79,7 +81,8 @@ def baselined(state: State, event: Event) -> State:
     """What belongs to no book, and the cash from which reconciliation goes on."""
     data = event.expect(AccountBaselined)
     cash = dict(data.cash) or state.account.cash
-    return replace(state, account=replace(state.account, baseline=dict(data.positions), cash=cash, unattributed={}))
+    account = replace(state.account, baseline=dict(data.positions), cash=cash, unattributed={}, adopted=True)
+    return replace(state, account=account)
 
 
 def adjusted(state: State, event: Event) -> State:
@@ -97,7 +100,7 @@ def adjusted(state: State, event: Event) -> State:
         with wide_context():
             of_books = sum((share.quantity for share in data.shares if share.quantity is not None), ZERO)
             baseline = without_zeros(plus(baseline, (key, Exact(data.quantity - of_books))))
-    return replace(state, account=replace(account, cash=cash, unattributed=without_zeros(rest), baseline=baseline))
+    return replace(state, account=replace(account, cash=cash, unattributed=without_zeros(rest), baseline=baseline, adopted=True))
 
 
 def plus(amounts: Amounts, *changes: tuple[str, Exact]) -> Amounts:

@@ -29,6 +29,7 @@ class Account(msgspec.Struct, frozen=True):
     differences: tuple[Difference, ...] = ()
     pending: tuple[str, ...] = ()
     looked_at: str | None = None
+    adopted: bool = False
 
     @property
     def borrowed(self) -> dict[str, Exact]:

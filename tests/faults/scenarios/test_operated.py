@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from tests.faults.scenarios.stage import MON, Stage
+from tests.faults.scenarios.stage import MON, WED, Stage, entry, moved
 from tests.support.checker import Auditor
 from tests.support.desks import Watcher, children_of, finish, read_log, running, stop, wait_for
 
@@ -28,16 +28,16 @@ def test_an_operators_wishes_are_carried_out_without_the_agent(tmp_path: Path) -
         agent = wait_for(lambda: children_of(process.pid).get("agent"))
         stop(agent)
 
-        def settled(run: str) -> bool:
-            seen = watcher.last("ev.executor.alpha.RunSettled")
-            return seen is not None and str(seen.event["run"]).endswith(run)
+        def closed(order: str) -> bool:
+            seen = watcher.last("ev.executor.alpha.OrderClosed")
+            return seen is not None and str(seen.event["data"]["order"]).endswith(order)
 
         assert "seq" in asked(watcher, "approve", order=ORDER)
-        wait_for(lambda: settled("-a1"))
+        wait_for(lambda: closed("-a1-1"))
         assert "seq" in asked(watcher, "flatten", book="alpha", symbol="BBB")
-        wait_for(lambda: settled("-k1"))
+        wait_for(lambda: closed("-k1-1"))
         assert "seq" in asked(watcher, "halt", book="alpha", liquidate=True)
-        wait_for(lambda: settled("-k2"))
+        wait_for(lambda: closed("-k2-1"))
         assert "seq" in asked(watcher, "reset", book="alpha")
         os.kill(agent, signal.SIGCONT)
         finish(process)
@@ -53,6 +53,25 @@ def test_an_operators_wishes_are_carried_out_without_the_agent(tmp_path: Path) -
     played = stage.looked_at(0, "", "")
     assert played.positions == {}
     assert {order.status.value for order in played.orders} == {"filled"}
+
+
+def test_while_the_broker_does_not_say_what_it_holds_its_last_complete_answer_caps_the_exits(tmp_path: Path) -> None:
+    scenario = (
+        entry("adjust", session=WED, symbol="AAA", quantity="-15")
+        + moved("0.5", session=WED, through="end")
+        + entry("watch", session=WED, times=["11:00"])
+        + entry("withhold", query="positions", session=WED, step="watch", times=1000)
+    )
+    played = Stage(tmp_path).play(scenario, {"alpha": {MON: BOUGHT}}, days=4)
+
+    assert played.code == 3, played.err
+    (seen,) = played.log.data("MarketObserved", "alpha", purpose="liquidation")[:1]
+    assert seen["positions"] is None
+    # at Wednesday's slot, before the watch, it had said 35 of 50
+    assert [(order.symbol, str(order.quantity), str(order.filled)) for order in played.sent("SELL")] == [
+        ("AAA", "35", "35"), ("BBB", "60", "60"),
+    ]  # fmt: skip
+    assert played.positions == {}
 
 
 def audited(log: list[Any]) -> list[str]:

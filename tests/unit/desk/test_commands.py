@@ -12,6 +12,9 @@ from services.desk.tally import DeskState, apply
 from shared.bus.memory import MemoryLog, MemoryRpc
 from shared.bus.participant import Participant
 from shared.bus.ports import Append
+from shared.ledger import fold
+from shared.ledger.state import State
+from shared.protocol.envelope import Draft
 from shared.protocol.events import OrderClosed
 from shared.protocol.ids import subject
 from shared.protocol.market import Side
@@ -142,3 +145,22 @@ async def test_a_desk_that_is_ending_appends_nothing_more_and_says_so(participan
     commands.close()
     assert json.loads(await waiting)["error"]["code"] == "ending"
     assert (await ask(commands))["error"]["message"] == "the desk is ending"
+
+
+async def test_a_cancel_that_comes_just_after_the_orders_end_is_refused_and_not_stored(
+    participant: Participant[DeskState],
+) -> None:
+    """The executor's event is in the log but not folded by the desk yet: the cancel is decided on the state it is appended to."""
+    executor = Participant(
+        participant.log, MemoryRpc(), author="executor", instance="1-executor", desk="test", state=State(), apply=fold.apply
+    )
+    await executor.start()
+    end = OrderClosed(ORDER, OrderEnd.FILLED, Exact(10), "")
+    closed = await executor.append(Draft("executor", "alpha", ORDER, SLOT, executor.cursor, end, run=ORDER[:-2]))
+    await executor.close()
+    assert closed is not None
+    assert participant.cursor == closed.seq - 1
+    answer = await ask(Commands(participant))
+    assert answer["error"]["code"] == "order_ended"
+    assert participant.cursor == closed.seq
+    assert await participant.log.last_seq() == closed.seq

@@ -9,6 +9,7 @@ from services.desk.policy_file import PolicyFile, advice, compared, remember, re
 from services.desk.standing import PolicyInForce, Standing, _standing, lines
 from services.journal.summary import as_text, from_text, summary
 from shared.protocol.events import (
+    AccountBaselined,
     AccountReconciled,
     BookClosed,
     Difference,
@@ -76,6 +77,16 @@ def test_cash_in_no_book_and_what_is_pending_are_said() -> None:
         "unattributed cash: 12 USD is in no book (propdesk adopt --dividend, --interest or --fee)",
         "pending: a difference that o-1 explains is looked at again when it ends",
     ]
+
+
+def test_what_was_adopted_since_the_last_look_is_said_until_the_next_one() -> None:
+    scribe = desk()
+    failed = ReconciliationFailed("DU1", (Difference("position AAA:USD", "0", "3"),), {}, {"AAA:USD": Exact(3)})
+    scribe.write("executor", failed, "_desk-x")
+    scribe.write("desk", AccountBaselined("DU1", {"AAA:USD": Exact(3)}, {}, "mine"), "r1")
+    assert said(scribe)[1].startswith("something was adopted since")
+    scribe.write("executor", AccountReconciled("DU1", {}, {"AAA:USD": Exact(3)}, ()), "_desk-y")
+    assert len(said(scribe)) == 1
 
 
 def adopted(scribe: Scribe) -> PolicyAdopted:

@@ -6,6 +6,7 @@ import pytest
 
 from services.gate.batch import cost_of
 from services.gate.books import BookView
+from services.gate.candidate import Candidate
 from services.gate.numbers import exact_arithmetic
 from services.gate.rest import Rest
 from shared.protocol.money import Exact
@@ -109,3 +110,31 @@ def test_an_order_above_the_line_says_line_and_worth() -> None:
 )
 def test_a_mark_says_what_it_leads_to(mode: str, told: str) -> None:
     assert why(decided(order(), rules=policy(untrusted=mode), untrusted=True), Rule.UNTRUSTED).message == told
+
+
+def test_of_a_candidate_that_was_only_read_nothing_is_known() -> None:
+    made = Candidate(3, order())
+
+    unknown = ("exchange", "instrument", "quote", "price", "fx", "schedule", "gross", "fee", "notional", "commission")
+    assert [getattr(made, name) for name in unknown] == [None] * len(unknown)
+    assert (made.index, made.held, made.quantity, made.limit) == (3, Exact(0), Exact(1), Exact(100))
+    assert not made.exits
+
+
+@pytest.mark.parametrize(
+    ("quantity", "limit"),
+    [
+        ("0", "100"),
+        ("-1", "100"),
+        ("1", "0"),
+        ("1", "-5"),
+        ("1.123456789", "100"),
+        ("1", "100.123456789"),
+        (None, "1"),
+        ("1", None),
+    ],
+)
+def test_what_is_no_order_has_no_worth_and_no_cost(quantity: str | None, limit: str | None) -> None:
+    decision = decided(order(quantity=quantity, limit=limit))
+
+    assert (decision.notional, decision.commission, decision.approved) == (None, None, False)

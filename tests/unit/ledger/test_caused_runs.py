@@ -10,6 +10,7 @@ from shared.protocol.events import (
     AccountReconciled,
     ApprovalGiven,
     ApprovalRefused,
+    FlattenOrdered,
     HaltReset,
     MarketObserved,
     ProposalMade,
@@ -17,7 +18,7 @@ from shared.protocol.events import (
     RunStopped,
     Verdict,
 )
-from shared.protocol.market import ProposedOrder
+from shared.protocol.market import ProposedOrder, Side
 from shared.protocol.money import Exact
 from shared.protocol.reasons import RunStatus, StopReason
 from tests.support.scribe import CLOSE, POLICY, SLOT, decision
@@ -206,13 +207,13 @@ def test_a_halt_with_liquidation_is_work_to_do_whatever_was_lost_in_memory() -> 
     assert scribe.owes() == [("executor", "MarketObserved", K1)]
 
 
-def asking(scribe: Protected, count: int = 1) -> list[str]:
+def asking(scribe: Protected, count: int = 1, side: Side = BUY) -> list[str]:
     """A run whose orders need approval; their ids."""
     run = scribe.start_run("eq")
-    proposed = tuple(ProposedOrder("AAA", "USD", "BUY", str(n), "100", exchange="SMART") for n in range(1, count + 1))
+    proposed = tuple(ProposedOrder("AAA", "USD", side.value, str(n), "100", exchange="SMART") for n in range(1, count + 1))
     scribe.write("agent", ProposalMade("s", proposed, "", StopReason.SUBMITTED), run, book="eq", run=run)
     rows = tuple(
-        replace(decision(n, ("AAA", BUY, str(n), "100"), ""), approved=False, needs_approval=True, order=None)
+        replace(decision(n, ("AAA", side, str(n), "100"), ""), approved=False, needs_approval=True, order=None)
         for n in range(1, count + 1)
     )
     scribe.write("gate", Verdict("proposal", rows, (), None, None, "p", "1", (), SLOT), run, book="eq", run=run)
@@ -330,3 +331,25 @@ def test_a_second_trip_in_one_step_is_another_event() -> None:
     scribe.watched("7000", breach(2))
     (item,) = owed(scribe.state)
     assert (item.type, item.about, item.k) == ("HaltTripped", "eq-20221003T150000Z", 2)
+
+
+def test_a_flatten_of_one_name_begins_only_for_that_name_and_leaves_a_sources_orders_at_work() -> None:
+    scribe = Protected()
+    (order,) = scribe.approve(scribe.start_run("eq"), ("AAA", SELL, "10", "120"))
+    scribe.placed(order)
+    scribe.write("desk", FlattenOrdered("eq", "AAA:USD", "enough"), "f1", book="eq")
+    assert scribe.owes() == []  # all of it is being sold already
+    scribe.write("desk", FlattenOrdered("eq", "BBB:USD", "enough"), "f2", book="eq")
+    (exit_,) = scribe.sold(1, ("BBB", SELL, "10", "99"))
+    scribe.placed(exit_)
+    scribe.clock("watch", WATCH)
+    assert [about for _, kind, about in scribe.owes() if kind == "OrderClosed"] == [exit_]
+
+
+@pytest.mark.parametrize(("kind", "stops"), [("full", True), ("reduce_only", False)])
+def test_a_given_approval_of_an_exit_is_stopped_by_a_full_halt_alone(kind: str, stops: bool) -> None:
+    scribe = Protected()
+    (order,) = asking(scribe, side=SELL)
+    scribe.write("desk", ApprovalGiven(order, "fine"), "r1")
+    scribe.ordered(kind)
+    assert (scribe.state.approvals[order].halt is not None) is stops

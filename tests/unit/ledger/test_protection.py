@@ -317,6 +317,22 @@ def test_attempts_that_left_something_unfilled_count_per_name_and_exchange_day()
     assert {key: (row.period, row.used) for key, row in found.unfilled.items()} == {"AAA:USD": ("2022-10-03", 1)}
 
 
+def test_a_second_unfilled_attempt_of_the_day_counts_on_and_a_sources_own_exit_does_not_count() -> None:
+    scribe = Protected()
+    (own,) = scribe.approve(scribe.start_run("eq"), ("AAA", SELL, "1", "120"))
+    scribe.placed(own)
+    scribe.ordered("reduce_only", liquidate=True)
+    scribe.closed(own)
+    for number in (1, 2):
+        (order,) = scribe.sold(number, ("AAA", SELL, "10", "99"))
+        scribe.placed(order)
+        scribe.closed(order)
+        scribe.settled(order.rpartition("-")[0])
+    found = scribe.book().sale
+    assert found is not None
+    assert found.unfilled["AAA:USD"].used == 2
+
+
 def test_what_another_halt_stopped_says_nothing_about_the_price() -> None:
     scribe = Protected()
     scribe.tripped()
