@@ -107,7 +107,7 @@ def test_a_baseline_forgets_what_was_unattributed(cash: dict[str, Exact], after:
     before = scribe.state.account
     scribe.write("desk", AccountBaselined("DU1", LEFT, cash, "not ours"), "r1")
 
-    assert scribe.state.account == replace(before, baseline=LEFT, cash=after, unattributed={})
+    assert scribe.state.account == replace(before, baseline=LEFT, cash=after, unattributed={}, adopted=True)
 
 
 def test_without_a_policy_or_a_time_every_approval_is_too_old() -> None:
