@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import socket
+from collections.abc import Callable
 from typing import Final
 
 from services.simulator.broker import Broker
@@ -23,9 +24,12 @@ _log: Final = logging.getLogger(__name__)
 class Server:
     """Serves one broker until it is stopped or its file can no longer be trusted."""
 
-    def __init__(self, broker: Broker, calendar: Calendar) -> None:
-        """Serve `broker` with the hours of `calendar`."""
-        self._floor = Floor(broker, calendar, Lanes(), Waiting())
+    def __init__(
+        self, broker: Broker, calendar: Calendar, clock_mode: str = "step", fault: Callable[[bytes], None] | None = None
+    ) -> None:
+        """Serve `broker` with the hours of `calendar`; `fault` does what the TWS face is asked for."""
+        self._floor = Floor(broker, calendar, Lanes(), Waiting(), clock_mode, fault)
+        broker.watchers.append(lambda command, outcome: self._floor.waiting.reached(outcome.state.clock or ""))
         self._tasks: set[asyncio.Task[None]] = set()
         self._broken: JournalError | None = None
 
