@@ -7,6 +7,7 @@ import struct
 from collections import deque
 from typing import Final
 
+from services.simulator.accepting import Acceptor
 from services.simulator.journal_file import JournalError
 from services.simulator.tws import outbound
 from services.simulator.tws.client import Client
@@ -14,10 +15,8 @@ from services.simulator.tws.frame_log import FrameLog
 from services.simulator.tws.framing import Deframer, FrameError, frame, pieces
 from services.simulator.tws.gateway import Gateway
 
-MAX_CONNECTIONS: Final = 64
 MAX_MESSAGES_PER_S: Final = 50
 MAX_STRIKES: Final = 3
-ACCEPT_PAUSE_S: Final = 0.1
 CHUNK_BYTES: Final = 65_536
 TOO_FAST: Final = (100, "Max rate of messages per second has been exceeded: max=50 rec={count} (1)")
 _RESET: Final = struct.pack("ii", 1, 0)
@@ -30,43 +29,20 @@ class TwsServer:
     def __init__(self, gateway: Gateway, frames: FrameLog) -> None:
         """Serve `gateway`, logging frames."""
         self.gateway, self._frames = gateway, frames
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._broken: JournalError | None = None
+        self._acceptor = Acceptor(self._connection)
 
     async def run(self, listener: socket.socket, stop: asyncio.Event) -> None:
         """Accept connections until `stop` is set; raises `JournalError` if the file failed meanwhile."""
-        accepting = asyncio.create_task(self._accept(listener, stop))
         try:
-            await stop.wait()
+            await self._acceptor.run(listener, stop)
         finally:
-            tasks = {accepting, *self._tasks}
-            for task in tasks:
-                task.cancel()
-            await asyncio.wait(tasks)
             self._frames.close()
-        if self._broken is not None:
-            raise self._broken
 
-    async def _accept(self, listener: socket.socket, stop: asyncio.Event) -> None:
-        """A task per connection; a gateway that is away ends them at once."""
-        loop = asyncio.get_running_loop()
-        while True:
-            try:
-                sock, _ = await loop.sock_accept(listener)
-            except OSError as error:
-                _log.warning("cannot accept a connection: %s", error)
-                await asyncio.sleep(ACCEPT_PAUSE_S)
-                continue
-            if self.gateway.conditions.refusing or len(self._tasks) >= MAX_CONNECTIONS:
-                sock.close()
-                continue
-            task = asyncio.create_task(self._connection(sock, stop))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-
-    async def _connection(self, sock: socket.socket, stop: asyncio.Event) -> None:
+    async def _connection(self, sock: socket.socket, full: bool) -> None:
         """Serve one connection and close it, whatever happens; only then is its client id free."""
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if full or self.gateway.conditions.refusing:
+            sock.close()
+            return
         wake = asyncio.Event()
         client = Client(wake.set)
         reading = asyncio.create_task(self._read(sock, client))
@@ -75,9 +51,8 @@ class TwsServer:
             done, _ = await asyncio.wait({reading, writing}, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
-        except JournalError as error:
-            self._broken = error
-            stop.set()
+        except JournalError:
+            raise
         except Exception:
             _log.exception("the connection of client %s failed", client.id)
             client.abort()
