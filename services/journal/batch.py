@@ -4,7 +4,8 @@ from typing import TypeVar
 
 from services.journal.changes import Change, OrderChange, OrderFilled, RunChange, changed_columns
 from services.journal.projection import changes, index_row
-from services.journal.rows import BookRow, DroppedRow, EventRow, OrderRow, Row, RunRow, Value, columns
+from services.journal.row import Row, Value
+from services.journal.rows import BookRow, DroppedRow, EventRow, OrderRow, RunRow, columns
 from shared.bus.ports import Stored
 from shared.protocol.envelope import EnvelopeError, Event, clean_text, sha256_hex
 from shared.protocol.events import MAX_TEXT_CHARS

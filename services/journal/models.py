@@ -7,7 +7,7 @@ They do not validate: what is written comes from events, which do. A table has t
 from sqlalchemy import MetaData
 from sqlmodel import Field, SQLModel
 
-from services.journal.columns import ExactColumn, InstantColumn, add_approximations
+from services.journal.columns import ExactColumn, InstantColumn
 from shared.protocol.money import Exact
 
 
@@ -77,55 +77,6 @@ class Deposits(ReadModel, table=True):
     at: str = Field(sa_type=InstantColumn)
     amount: Exact = Field(sa_type=ExactColumn)
     reason: str
-
-
-class Policies(ReadModel, table=True):
-    """See `rows.PolicyRow`."""
-
-    __tablename__ = "policies"
-
-    seq: int = Field(primary_key=True)
-    at: str = Field(sa_type=InstantColumn)
-    policy_hash: str
-    reason: str
-    document: str
-
-
-class Operations(ReadModel, table=True):
-    """See `rows.OperationRow`."""
-
-    __tablename__ = "operations"
-
-    seq: int = Field(primary_key=True)
-    type: str
-    author: str
-    book: str = Field(index=True)
-    at: str = Field(sa_type=InstantColumn)
-    reason: str
-    data: str
-
-
-class Reconciliations(ReadModel, table=True):
-    """See `rows.ReconciliationRow`."""
-
-    __tablename__ = "reconciliations"
-
-    seq: int = Field(primary_key=True)
-    run: str | None
-    at: str = Field(sa_type=InstantColumn)
-    failed: bool
-    differences: str
-    details: str
-
-
-class Desk(ReadModel, table=True):
-    """One row: how the desk stands at sequence `seq`, see `summary.DeskSummary`."""
-
-    __tablename__ = "desk"
-
-    id: int = Field(primary_key=True)
-    seq: int
-    document: str
 
 
 class Runs(ReadModel, table=True):
@@ -307,6 +258,3 @@ class Valuations(ReadModel, table=True):
     used_month: int
     used_day: int
     holdings: str
-
-
-add_approximations(ReadModel.metadata)

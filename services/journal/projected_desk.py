@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Final
 
 from services.journal.changes import Change
+from services.journal.desk_rows import OperationRow, PolicyRow, ReconciliationRow
 from services.journal.projected_orders import cancel_ordered
 from services.journal.projected_runs import as_json
-from services.journal.rows import BookRow, DepositRow, OperationRow, PolicyRow, ReconciliationRow
+from services.journal.rows import BookRow, DepositRow
 from shared.protocol.envelope import Event
 from shared.protocol.events import (
     AccountReconciled,

@@ -13,6 +13,8 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, create_engine,
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from services.journal.desk_rows import OperationRow, PolicyRow, ReconciliationRow
+from services.journal.row import Row
 from services.journal.rows import (
     BookRow,
     DecisionRow,
@@ -20,12 +22,8 @@ from services.journal.rows import (
     DroppedRow,
     EventRow,
     FillRow,
-    OperationRow,
     OrderRow,
-    PolicyRow,
     ReasonRow,
-    ReconciliationRow,
-    Row,
     RunRow,
     ValuationRow,
 )

@@ -9,10 +9,9 @@ from typing import ClassVar, Final
 
 import msgspec
 
+from services.journal.desk_rows import OperationRow, PolicyRow, ReconciliationRow
+from services.journal.row import Row, Value
 from shared.protocol.money import Exact
-
-Value = str | int | bool | Exact | None
-"""What one column holds."""
 
 
 class RunStage(StrEnum):
@@ -26,12 +25,6 @@ class RunStage(StrEnum):
     JUDGED = "judged"
     SETTLED = "settled"
     ENDED = "ended"
-
-
-class Row(msgspec.Struct, frozen=True):
-    """Base of all rows; `table` is the name of their table."""
-
-    table: ClassVar[str]
 
 
 class EventRow(Row, frozen=True):
@@ -78,42 +71,6 @@ class DepositRow(Row, frozen=True):
     at: str
     amount: Exact
     reason: str
-
-
-class PolicyRow(Row, frozen=True):
-    """A policy since it was adopted; `document` is `PolicyAdopted` as canonical JSON."""
-
-    table: ClassVar[str] = "policies"
-    seq: int
-    at: str
-    policy_hash: str
-    reason: str
-    document: str
-
-
-class OperationRow(Row, frozen=True):
-    """One thing that an operator (or an alarm) ordered: `type` is the event's, `data` what it says as canonical JSON."""
-
-    table: ClassVar[str] = "operations"
-    seq: int
-    type: str
-    author: str
-    book: str
-    at: str
-    reason: str
-    data: str
-
-
-class ReconciliationRow(Row, frozen=True):
-    """One look at the account. `differences` are all lines as JSON, empty if it agrees; `details` is the event as JSON."""
-
-    table: ClassVar[str] = "reconciliations"
-    seq: int
-    run: str | None
-    at: str
-    failed: bool
-    differences: str
-    details: str
 
 
 class RunRow(Row, frozen=True):

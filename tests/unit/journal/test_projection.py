@@ -3,17 +3,16 @@
 import pytest
 
 from services.journal.changes import OrderChange, OrderFilled, RunChange, changed_columns
+from services.journal.desk_rows import OperationRow, ReconciliationRow
 from services.journal.projection import changes, index_row
 from services.journal.rows import (
     BookRow,
     DecisionRow,
     DepositRow,
     FillRow,
-    OperationRow,
     OrderRow,
     ProposalRow,
     ReasonRow,
-    ReconciliationRow,
     RunRow,
     ValuationRow,
     VerdictRow,
