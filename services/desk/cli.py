@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from services.desk import money_cli, operator_cli
+from services.desk import money_cli, operator_cli, simulator_cli
 from services.desk.console import discard, flush, nobody_reads, say
 from services.desk.errors import DeskError, Interrupted, RunFailed
 from services.desk.layout import DEFAULT_DIR, Layout
@@ -144,6 +144,7 @@ def explain(
 
 operator_cli.register(app)
 money_cli.register(app)
+simulator_cli.register(app)
 
 
 @keys.command("init")

@@ -7,23 +7,17 @@ from typing import Final
 from services.desk.arguments import DEFAULT_SOURCES
 from services.desk.console import show as print_line
 from services.desk.desk_keys import DeskKeys, books_with_keys
-from services.desk.embedded import running_desk, with_log, with_running
 from services.desk.errors import UsageError
+from services.desk.folded import folded
 from services.desk.layout import Layout, writing
 from services.desk.operate import operate, request_id
 from services.desk.operations.keys import Rotate
 from services.desk.run import check_foreign
-from shared.bus.follower import Follower
-from shared.bus.jetstream import Connection
 from shared.bus.keys import PROVISIONER, ROOT
 from shared.bus.logs import configure_logs
-from shared.bus.participant import instance_name
-from shared.ledger.fold import apply
-from shared.ledger.state import State
 from shared.protocol.ids import BOOK_NAME
 
 DEFAULT_BOOKS: Final = DEFAULT_SOURCES
-READER: Final = "reader"
 
 
 def init(layout: Layout, books: Iterable[str], *, as_json: bool) -> None:
@@ -50,29 +44,12 @@ def show(layout: Layout, *, as_json: bool) -> None:
         keys = DeskKeys.prepare(layout, books_with_keys(layout))
         _print({**keys.users(), ROOT: keys.root}, as_json=as_json)
         return
-    state = with_log(layout, _folded) if running_desk(layout) is None else with_running(layout, _folded)
+    state = folded(layout)
     if state.keys is None:
         raise UsageError(f"no keys are in force in {layout.root} yet: start a run first")
     _print({**state.keys.keys, ROOT: state.keys.root}, as_json=as_json)
     if not as_json:
         print_line(f"in force since sequence {state.keys_seq}: {state.keys.reason}")
-
-
-async def _folded(connection: Connection, keys: DeskKeys) -> State:
-    """The state at the end of the log; read as nobody, whom no writer fences."""
-    follower = Follower(
-        connection.log,
-        author=READER,
-        instance=instance_name(),
-        state=State(),
-        apply=apply,
-        keyring=keys.identity().keyring(),
-    )
-    try:
-        await follower.start()
-        return follower.state
-    finally:
-        await follower.close()
 
 
 def rotate(layout: Layout, who: str, reason: str, request: str | None, *, as_json: bool) -> None:

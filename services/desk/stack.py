@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from services.desk.children import Endings, Ready
-from services.desk.errors import DeskError, LogLost, NotReconciled, RunFailed
+from services.desk.errors import DeskError, LogLost, NotReconciled, RunFailed, UsageError
 from services.desk.layout import Layout
 from services.desk.process import Spec
 from shared.bus.nats_config import LOOPBACK
@@ -29,6 +29,10 @@ RECONCILIATION_FAILED: Final = 3
 DESK_NAME: Final = "desk"
 PROBE_CLIENT: Final = "desk-probe"
 NOTHING: Final = b"{}"
+FACE: Final = "PROPDESK_BROKER_FACE"
+LINES, TWS = "lines", "tws"
+TWS_PORT: Final = "tws_port"
+ANY_PORT: Final = "0"
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -56,6 +60,8 @@ def simulator_spec(
         "PROPDESK_SIMULATOR_PARENT_PID": _own_pid(),
         "PROPDESK_SIMULATOR_LOG_LEVEL": log_level,
     }
+    if _trades_over_tws():
+        env["PROPDESK_SIMULATOR_TWS_PORT"] = ANY_PORT
     if scenario is not None:
         env["PROPDESK_SIMULATOR_SCENARIO"] = str(scenario.resolve())
     return Spec(SIMULATOR, _argv(SIMULATOR), layout.log_of(SIMULATOR), env, (lock,))
@@ -66,7 +72,17 @@ def service_spec(name: str, layout: Layout, url: str, log_level: str, keys: Mapp
     env = {**_env(layout, url, log_level), "PROPDESK_STATE_DIR": str(layout.folder_of(name).resolve()), **(keys or {})}
     if name == EXECUTOR:
         env["PROPDESK_SIMULATOR_PORT_FILE"] = str(layout.broker_port.resolve())
+        if _trades_over_tws():
+            env["PROPDESK_GATEWAY_PORT_FILE"] = str(layout.broker_port.with_name(TWS_PORT).resolve())
     return Spec(name, _argv(name), layout.log_of(name), env)
+
+
+def _trades_over_tws() -> bool:
+    """Whether the executor talks TWS to the simulator instead of JSON lines; raises `UsageError` for an unknown face."""
+    face = os.environ.get(FACE, LINES)
+    if face not in {LINES, TWS}:
+        raise UsageError(f"{FACE} is {face!r}: it is {LINES} (the default) or {TWS}")
+    return face == TWS
 
 
 def endings_of(name: str) -> Endings:

@@ -4,15 +4,17 @@ Everything in memory is a fold of the file from its first line, so that a restar
 """
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
 from services.simulator.encoding import decode_exact, encode
 from services.simulator.exchange import Command, Exchange, Outcome, apply, opening
+from services.simulator.injection import corrected
 from services.simulator.journal_file import JournalFile, JournalMismatch
-from services.simulator.orders import Advance, Cancel, Execution, Order, Place, Terms
-from services.simulator.scenario import Query, Script, scenario_hash
+from services.simulator.orders import Correct, Execution, Order, Terms
+from services.simulator.scenario import Query, scenario_hash
 from services.simulator.schedule import sessions_sha256
 from services.simulator.scripted import Scene
 from shared.protocol.instants import Day
@@ -36,7 +38,7 @@ class Opened(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
 
 _OPENED: Final = msgspec.json.Decoder(Opened, dec_hook=decode_exact)
-_COMMAND: Final = msgspec.json.Decoder(Advance | Place | Cancel | Script, dec_hook=decode_exact)
+_COMMAND: Final = msgspec.json.Decoder(Command, dec_hook=decode_exact)
 
 
 class Broker:
@@ -48,6 +50,8 @@ class Broker:
         self.state = opening(exchange.terms)
         self.orders: dict[int, Order] = {}
         self.executions: list[Execution] = []
+        self.watchers: list[Callable[[Command, Outcome], None]] = []
+        """Told of every outcome of `submit`, once it counts."""
         self._by_ref: dict[str, list[int]] = {}
         self._asked: Counter[tuple[str | None, str]] = Counter()
         self._replay()
@@ -60,7 +64,9 @@ class Broker:
         outcome = apply(self.exchange, self.state, command)
         if outcome.state is not self.state:
             self._journal.append(encode(command))
-            self._commit(outcome)
+            outcome = self._commit(command, outcome)
+            for tell in self.watchers:
+                tell(command, outcome)
         return outcome
 
     def with_ref(self, ref: str) -> list[Order]:
@@ -87,7 +93,8 @@ class Broker:
         try:
             self._compare(_OPENED.decode(first), ours)
             for payload in payloads:
-                self._commit(apply(self.exchange, self.state, _COMMAND.decode(payload)))
+                command = _COMMAND.decode(payload)
+                self._commit(command, apply(self.exchange, self.state, command))
         except (msgspec.DecodeError, NumberError, ValueError) as error:
             raise self._journal.corrupt(str(error)) from error
 
@@ -100,14 +107,18 @@ class Broker:
             advice = "start it with the same data file and settings, or give it a new folder (PROPDESK_SIMULATOR_DIR)"
             raise JournalMismatch(f"{self._journal.path} was begun otherwise: {found}: {advice}")
 
-    def _commit(self, outcome: Outcome) -> None:
-        """Take an outcome into memory."""
+    def _commit(self, command: Command, outcome: Outcome) -> Outcome:
+        """Take an outcome into memory; the outcome as it counts."""
+        if isinstance(command, Correct) and not outcome.orders:
+            order = corrected(self.orders[command.execution.perm_id], command.execution, outcome.executions[0])
+            outcome = outcome._replace(orders=(order,))
         self.state = outcome.state
         for order in outcome.orders:
             if order.perm_id not in self.orders:
                 self._by_ref.setdefault(order.ref, []).append(order.perm_id)
             self.orders[order.perm_id] = order
         self.executions.extend(outcome.executions)
+        return outcome
 
 
 def _opened(exchange: Exchange) -> Opened:

@@ -21,7 +21,7 @@ def rejection(exchange: Exchange, state: State, order: Place) -> str | None:
     if reason := _form(order):
         return reason
     scene = Scene(exchange, state)
-    if not scene.is_open(exchange.exchange_of(order.symbol)):
+    if not scene.is_open(exchange.exchange_of(order.symbol)) and not (order.waits and state.now is not None and state.now.closed):
         return f"Order rejected - reason: the exchange is closed at {state.clock or 'this time'}"
     scripted = scene.order(order)
     if scripted is not None and scripted.then == "reject":

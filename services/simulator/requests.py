@@ -142,9 +142,15 @@ class ScriptMarket(Request, frozen=True, tag="script"):
     script: MarketScript
 
 
+class Fault(Request, frozen=True, tag="fault"):
+    """Make something go wrong at the TWS face, which reads `fault`."""
+
+    fault: msgspec.Raw
+
+
 Query = Clock | Quotes | History | Sync | Orders | Executions | Positions | Account
 Change = AdvanceTo | PlaceOrder | CancelOrder | ScriptMarket
-AnyRequest = Hello | DropSession | Wait | Query | Change
+AnyRequest = Hello | DropSession | Wait | Fault | Query | Change
 
 
 class _Head(msgspec.Struct):
