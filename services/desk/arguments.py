@@ -44,6 +44,7 @@ class RunOptions:
     seed: int = 0
     policy: Path = DEMO_POLICY
     scenario: Path | None = None
+    dry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ def prepare(options: RunOptions) -> Prepared:
         seed=options.seed,
         policy_hash=policy.policy_hash,
         scenario=scenario_hash(scenario),
+        dry=options.dry,
     )
     unused = (told for spec in sources for told in source_warnings(spec.kind, spec.argument, args.sessions))
     plan = Plan(args, policy, scenario=scenario)
@@ -152,6 +154,7 @@ def difference(wanted: RunArgs, found: RunArgs, *, with_policy: bool = True) -> 
         "seed": "the seed",
         "policy_hash": "the policy",
         "scenario": "the scenario",
+        "dry": "whether runs are dry",
     }
     if not with_policy:
         del names["policy_hash"]

@@ -77,6 +77,7 @@ def run(
     scenario: Annotated[
         Path | None, typer.Option(parser=scenario_path, metavar="PATH", help="What is scripted of market and day (TOML or JSON).")
     ] = None,
+    dry: Annotated[bool, typer.Option("--dry", help="Judge every proposal, send and count nothing: all runs are dry.")] = False,
     directory: DirOption = Path(DEFAULT_DIR),
     fresh: Annotated[bool, typer.Option("--fresh", help="Rename an old data directory and start anew.")] = False,
     no_serve: Annotated[bool, typer.Option("--no-serve", help="Return when the run is over, as every run does so far.")] = False,
@@ -97,6 +98,7 @@ def run(
         seed=seed,
         policy=policy or arguments.DEMO_POLICY,
         scenario=scenario,
+        dry=dry,
     )
     prepared, layout = arguments.prepare(options), Layout(directory)
     for warning in prepared.warnings():

@@ -101,10 +101,11 @@ def _after(clock: ClockAdvanced, plan: Plan) -> ClockAdvanced | None:
 def _steps_of(session: str, plan: Plan) -> list[ClockAdvanced]:
     """The steps of a session behind its open, in order of time: slot, close, and what the scenario adds."""
     due = tuple(book.book for book in plan.args.books if plan.scenario.is_due(book.book, session))
+    dry = tuple(book for book in due if plan.args.dry or plan.scenario.is_dry(book, session))
     closes_at = to_text(calendar().hours(parse_day(session)).closes_at)
     watches = (_local(session, time.fromisoformat(at)) for at in plan.scenario.watch_times(session))
     steps = [
-        ClockAdvanced(_local(session, SLOT_TIME), "slot", session, due),
+        ClockAdvanced(_local(session, SLOT_TIME), "slot", session, due, dry=dry),
         ClockAdvanced(closes_at, "close", session),
         *(ClockAdvanced(to, "watch", session) for to in watches),
     ]

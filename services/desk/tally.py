@@ -161,9 +161,10 @@ class DeskState(msgspec.Struct, frozen=True):
 
 
 def apply(state: DeskState, event: Event) -> DeskState:
-    """The state after `event`, which must be the next of the log."""
+    """The state after `event`, which must be the next of the log. Of dry runs only those that failed are counted."""
     count = _COUNTS.get(event.type)
-    tally = state.tally if count is None or event.envelope.mode == "dry" else count(state, event)
+    counts = event.envelope.mode != "dry" or event.type == "RunEnded"
+    tally = count(state, event) if count is not None and counts else state.tally
     if event.author == "desk" and event.type in OPERATORS:
         tally = _requested(tally, event)
     ledger = fold.apply(state.ledger, event)

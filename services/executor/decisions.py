@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from services.executor.broker import BrokerOrder, Observation, OrderStatus
 from services.executor.orders import Send, Withhold
 from shared.ledger.caused import LETTERS, next_approval
+from shared.ledger.dry import mode_of
 from shared.ledger.hashing import state_hash
 from shared.ledger.names import judged_names
 from shared.ledger.owed import Owed
@@ -212,7 +213,8 @@ def _sent(order: LedgerOrder) -> str:
 def _of_run(state: State, run: Run, data: EventData, about: str, cause: Event | str | None, k: int = 1) -> Draft:
     """A fact that belongs to a run."""
     cause_id = cause.id if isinstance(cause, Event) else cause
-    return Draft(AUTHOR, run.book, about, _now(state), state.seq, data, run=run.id, cause=cause_id, k=k)
+    mode = mode_of(state, run.id)
+    return Draft(AUTHOR, run.book, about, _now(state), state.seq, data, run=run.id, cause=cause_id, k=k, mode=mode)
 
 
 def _of_desk(state: State, data: EventData, about: str, k: int = 1) -> Draft:

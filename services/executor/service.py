@@ -14,6 +14,7 @@ from services.executor.desk import Desk, OutOfStep, Scribe
 from services.executor.reconcile import contradiction, log_lost
 from services.executor.trading import Trading
 from shared.bus.ports import Unavailable
+from shared.ledger.dry import DRY
 from shared.ledger.owed import Owed, owed
 from shared.ledger.state import State
 from shared.protocol.events import ReconciliationFailed
@@ -21,7 +22,6 @@ from shared.protocol.events import ReconciliationFailed
 FIRST_PAUSE_S: Final = 0.02
 LONGEST_PAUSE_S: Final = 1.0
 MODE: Final = "sim"
-DRY: Final = "dry"
 NOT_YET: Final = 0
 
 

@@ -14,6 +14,7 @@ from services.gate.protecting import halt_tripped, verdict_of_caused
 from services.gate.rules.evidence import LEAST_LEFT
 from services.gate.valuation import Peak, Valuation, drawdown_pct, holding_rows, next_peak, quote_digest, quote_marks, value_book
 from services.gate.verdict import judge
+from shared.ledger.dry import as_found
 from shared.ledger.hashing import state_hash
 from shared.ledger.owed import Owed
 from shared.ledger.periods import exchange_day_of, month_of
@@ -59,13 +60,13 @@ def decide(state: State, item: Owed) -> Draft | None:
 
 
 def run_value(state: State, item: Owed) -> Draft | None:
-    """The first valuation of a run, which may move the peak; a run of a book that is not there stops instead."""
+    """The first valuation of a run, which may move the peak unless it is dry; a run of a book that is not there stops instead."""
     run, book = run_of(state, item), state.books.get(item.book)
     if book is None:
         return draft_of(state, item, RunStopped(RunStatus.HALTED, f"the book {item.book} is not open"), run.started)
     if run.observed is None:
         return None
-    return draft_of(state, item, _valued(state, book, run.observed, RUN), run.observed)
+    return draft_of(state, item, _valued(state, book, run.observed, RUN, dry=run.dry), run.observed)
 
 
 def step_value(state: State, item: Owed) -> Draft | None:
@@ -76,8 +77,8 @@ def step_value(state: State, item: Owed) -> Draft | None:
     return draft_of(state, item, _valued(state, state.books[item.book], step.observed, step.clock.step), step.observed)
 
 
-def _valued(state: State, book: Book, observed: Event, purpose: str) -> BookValued:
-    """The book at the prices of one observation."""
+def _valued(state: State, book: Book, observed: Event, purpose: str, *, dry: bool = False) -> BookValued:
+    """The book at the prices of one observation; what a dry run sees leaves the peak alone."""
     policy = policy_of(state).policy
     market = observed_market(observed.at, observed.expect(MarketObserved), policy)
     holdings = _holdings(book)
@@ -85,7 +86,7 @@ def _valued(state: State, book: Book, observed: Event, purpose: str) -> BookValu
         found = value_book(book.cash, holdings, market).value
         value = None if found is None else amount(found)
         peak, marks = Peak(book.peak, book.previous, book.quoted), quote_marks(holdings, market)
-        if purpose == RUN:
+        if purpose == RUN and not dry:
             peak = next_peak(peak, value, quote_digest(holdings, market), observed.at)
         seen = Breach(1, observed.at, marks, observed.envelope.run if purpose == RUN else None, (observed.id,))
         return BookValued(
@@ -115,7 +116,7 @@ def clearance(state: State, item: Owed) -> Draft | None:
     if stopped is not None:
         return draft_of(state, item, stopped, run.valued)
     valued = run.valued.expect(BookValued)
-    block = _block(policy, book_view(state, policy, item.book, market.at), valued)
+    block = _block(policy, book_view(as_found(state, run), policy, item.book, market.at), valued)
     return draft_of(state, item, RunCleared(valued.value, tuple(why.rule for why in block.reasons) if block else ()), run.valued)
 
 
@@ -183,7 +184,7 @@ def verdict(state: State, item: Owed) -> Draft | None:
         return None
     proposal, adopted, at = run.proposal.expect(ProposalMade), policy_of(state), run.evidence.at
     market = observed_market(at, run.evidence.expect(MarketObserved), adopted.policy)
-    view = book_view(state, adopted.policy, item.book, at)
+    view = book_view(as_found(state, run), adopted.policy, item.book, at)
     judged = judge(adopted.policy, view, market, proposal.orders, run=run.id, untrusted=proposal.untrusted)
     return draft_of(state, item, verdict_of(state, PROPOSAL, judged, run.evidence), run.evidence)
 

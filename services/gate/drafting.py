@@ -6,6 +6,7 @@ from typing import Final
 from services.gate.fit import fitted
 from services.gate.rules import RULES_VERSION
 from services.gate.verdict import Judgement
+from shared.ledger.dry import mode_of
 from shared.ledger.owed import Owed
 from shared.ledger.state import Run, State
 from shared.protocol.envelope import Draft, Event
@@ -23,7 +24,8 @@ def draft_of(state: State, item: Owed, data: EventData, cause: Event) -> Draft:
     """The event about `item` at desk time."""
     if state.now is None:
         raise LookupError("desk time is not known before the first ClockAdvanced")
-    return Draft(AUTHOR, item.book, item.about, state.now, state.seq, data, item.run, cause.id, item.k)
+    mode = mode_of(state, item.run)
+    return Draft(AUTHOR, item.book, item.about, state.now, state.seq, data, item.run, cause.id, item.k, mode)
 
 
 def run_of(state: State, item: Owed) -> Run:

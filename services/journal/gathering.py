@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from services.journal.subject import FORMS, Kind, Subject
+from shared.ledger.dry import is_dry
 from shared.protocol.envelope import EnvelopeError, Event
 from shared.protocol.events import Data, Decision, ProposalMade, Verdict
 from shared.protocol.ids import about_of, index_of, is_caused, run_of
@@ -46,6 +47,11 @@ class Explanation(msgspec.Struct, frozen=True):
     policy: Event | None
     last_seq: int
     signed: bool = False
+
+    @property
+    def dry(self) -> bool:
+        """Whether the run asked about only tried."""
+        return any(event.run == self.run and is_dry(event) for event in self.events if event.run is not None)
 
     @property
     def index(self) -> int | None:

@@ -92,6 +92,7 @@ class Runs(ReadModel, table=True):
     started_at: str = Field(sa_type=InstantColumn)
     seq: int = Field(index=True)
     stage: str
+    mode: str
     model: str | None
     prompt_version: str | None
     value: Exact | None = Field(sa_type=ExactColumn)

@@ -34,6 +34,7 @@ def run_started(event: Event) -> list[Change]:
             started_at=event.at,
             seq=event.seq,
             stage=RunStage.STARTED.value,
+            mode=event.envelope.mode,
             model=data.model,
             prompt_version=data.prompt_version,
         )

@@ -5,7 +5,7 @@ from typing import Final
 
 from services.journal import projected_caused, projected_desk, projected_orders, projected_runs, projected_verdicts
 from services.journal.changes import Change
-from services.journal.rows import EventRow
+from services.journal.rows import EventRow, RunStage
 from shared.protocol.envelope import Event
 
 
@@ -16,12 +16,12 @@ def index_row(event: Event) -> EventRow:
 
 
 def changes(event: Event) -> list[Change]:
-    """What the event writes besides its index row, in order; nothing for types without rows and for dry runs.
+    """What the event writes besides its index row, in order; nothing for types without rows. Of a dry run only its course.
 
     Raises `EnvelopeError` if the event's data does not fit its type.
     """
-    project = _PROJECTIONS.get(event.type)
-    return [] if project is None or event.envelope.mode == "dry" else project(event)
+    project = (_DRY if event.envelope.mode == "dry" else _PROJECTIONS).get(event.type)
+    return [] if project is None else project(event)
 
 
 Projection = Callable[[Event], list[Change]]
@@ -43,4 +43,9 @@ _PROJECTIONS: Final[dict[str, Projection]] = {
     "OrderClosed": projected_orders.order_closed,
     "FillSettled": projected_orders.fill_settled,
     "BookValued": projected_runs.book_valued,
+}
+_DRY: Final[dict[str, Projection]] = {
+    **{name: _PROJECTIONS[name] for name in ("RunStarted", "RunCleared", "RunStopped", "SourceFailed", "RunSettled", "RunEnded")},
+    "ProposalMade": lambda event: projected_runs.at_stage(event, RunStage.PROPOSED),
+    "Verdict": lambda event: projected_runs.at_stage(event, RunStage.JUDGED),
 }

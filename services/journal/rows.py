@@ -76,6 +76,7 @@ class DepositRow(Row, frozen=True):
 class RunRow(Row, frozen=True):
     """A run. `status` (its kind if the desk caused it) and `ended_at` are None until it ended; the counts, of approved orders by
     their end, until it settled. `value` is what it was cleared with, `buys_blocked` a JSON list of the rules that block buying.
+    A run of mode `dry` has no other rows: what it proposed and was told stands in the log alone.
     """
 
     table: ClassVar[str] = "runs"
@@ -87,6 +88,7 @@ class RunRow(Row, frozen=True):
     started_at: str
     seq: int
     stage: str
+    mode: str = "sim"
     model: str | None = None
     prompt_version: str | None = None
     value: Exact | None = None

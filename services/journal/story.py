@@ -9,6 +9,7 @@ from services.journal.gathering import Explanation, every
 from services.journal.subject import Kind
 from services.journal.telling import Focus, tell
 from services.journal.words import counted, seconds
+from shared.ledger.dry import is_dry
 from shared.protocol.envelope import Event
 from shared.protocol.events import (
     Data,
@@ -67,6 +68,7 @@ def document(explanation: Explanation) -> dict[str, object]:
         "run": explanation.run,
         "order": explanation.order,
         "execution": explanation.execution,
+        "dry": explanation.dry,
         "outcome": outcome(explanation),
         "decision": _plain(explanation.decision),
         "totals": {"fills": summed.fills, "cash_effect": str(summed.cash_effect), "fees": _plain(summed.fees)},
@@ -87,6 +89,7 @@ def _event(event: Event) -> dict[str, object]:
         "at": event.at,
         "by": {"service": kept.by.service, "instance": kept.by.instance},
         "book": event.book,
+        "mode": kept.mode,
         "cause": kept.cause,
         "sha256": event.sha256,
         "data": msgspec.json.decode(kept.data),
@@ -105,7 +108,8 @@ def story(explanation: Explanation) -> list[str]:
     for event in explanation.events:
         sentence, *details = tell(event, focus)
         start = f"{event.seq:>{SEQ_WIDTH}}  {seconds(event.at)}  {event.author:<{AUTHOR_WIDTH}}  "
-        lines += [f"{start}{sentence}", *(f"{' ' * len(start)}{detail}" for detail in details)]
+        tried = "[dry] " if is_dry(event) else ""
+        lines += [f"{start}{tried}{sentence}", *(f"{' ' * len(start)}{detail}" for detail in details)]
     return [printable(line) for line in (*lines, "", *_tail(explanation))]
 
 
@@ -153,7 +157,8 @@ def outcome(explanation: Explanation) -> str:
     decision = explanation.decision
     if decision is None:
         return "not ended yet" if explanation.run else "stands in the log"
-    return "approved" if decision.approved else "needs approval" if decision.needs_approval else "blocked"
+    passed = "would be sent" if explanation.dry else "approved"
+    return passed if decision.approved else "needs approval" if decision.needs_approval else "blocked"
 
 
 def _end(data: Data) -> str:
@@ -176,7 +181,8 @@ def _head(explanation: Explanation) -> str:
     """What it is and how it ended."""
     of = f" of order {explanation.order}" if explanation.kind is Kind.EXECUTION else ""
     run = f", run {explanation.run}" if explanation.run and explanation.kind is not Kind.RUN else ""
-    return f"{explanation.kind.value} {explanation.about}{of}{run}: {outcome(explanation)}"
+    dry = " of a dry run" if explanation.dry else ""
+    return f"{explanation.kind.value} {explanation.about}{of}{run}{dry}: {outcome(explanation)}"
 
 
 def _tail(explanation: Explanation) -> Iterable[str]:

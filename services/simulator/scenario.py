@@ -194,6 +194,14 @@ class IdleScript(When, frozen=True, kw_only=True):
         super().__post_init__()
         _whole_sessions(self)
 
+    def names(self, book: str, day: str) -> bool:
+        """Whether it is about a book in a session."""
+        return self.in_session(day) and (not self.books or book in self.books)
+
+
+class DryScript(IdleScript, frozen=True, kw_only=True):
+    """The runs of `books` (all without) are dry in these sessions: judged as ever, and nothing comes of it."""
+
 
 class AgentsScript(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """From the session `dead_from` on no agent process runs and no book is due."""
@@ -225,6 +233,7 @@ class Scenario(MarketScript, frozen=True, kw_only=True):
     listing: Annotated[tuple[ListingScript, ...], msgspec.Meta(max_length=MAX_ENTRIES)] = ()
     watch: Annotated[tuple[WatchScript, ...], msgspec.Meta(max_length=MAX_ENTRIES)] = ()
     idle: Annotated[tuple[IdleScript, ...], msgspec.Meta(max_length=MAX_ENTRIES)] = ()
+    dry: Annotated[tuple[DryScript, ...], msgspec.Meta(max_length=MAX_ENTRIES)] = ()
     agents: AgentsScript | None = None
 
     def watch_times(self, day: str) -> tuple[str, ...]:
@@ -235,7 +244,11 @@ class Scenario(MarketScript, frozen=True, kw_only=True):
         """Whether a book is due in a session."""
         if self.are_agents_dead(day):
             return False
-        return not any(entry.in_session(day) and (not entry.books or book in entry.books) for entry in self.idle)
+        return not any(entry.names(book, day) for entry in self.idle)
+
+    def is_dry(self, book: str, day: str) -> bool:
+        """Whether a book's run of a session is a dry one."""
+        return any(entry.names(book, day) for entry in self.dry)
 
     def are_agents_dead(self, day: str) -> bool:
         """Whether no agent runs any more in a session."""
@@ -243,8 +256,10 @@ class Scenario(MarketScript, frozen=True, kw_only=True):
 
     def days(self) -> tuple[str, ...]:
         """Every session that is named as the first one of an entry."""
-        parts = (self.quote, self.halt, self.closed, self.fx, self.order, self.adjust, self.withhold, self.watch, self.idle)
-        named = {entry.session for part in parts for entry in part if entry.session is not None}
+        market = (self.quote, self.halt, self.closed, self.fx, self.order, self.adjust, self.withhold)
+        named = {
+            entry.session for part in (*market, self.watch, self.idle, self.dry) for entry in part if entry.session is not None
+        }
         return tuple(sorted(named | ({self.agents.dead_from} if self.agents else set())))
 
     def symbols(self) -> tuple[str, ...]:

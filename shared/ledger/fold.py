@@ -1,13 +1,14 @@
 """`apply(state, event) -> state`: what each event changes. Pure; types that change nothing are not decoded."""
 
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
 from msgspec.structs import replace
 
-from shared.ledger import account, approvals, books, caused, marks, protection
+from shared.ledger import account, approvals, books, caused, dry, marks, protection
 from shared.ledger.books import with_book
+from shared.ledger.dry import MAX_RUN_CHARS, Handler, is_dry
+from shared.ledger.dry import stage as _stage
 from shared.ledger.periods import exchange_day_of, exchange_time_of, month_of
 from shared.ledger.places import change_order, with_order
 from shared.ledger.state import PROPOSAL, Book, LedgerOrder, OrderState, Run, State, Step, find_order
@@ -40,16 +41,15 @@ from shared.protocol.money import Exact, wide_context
 
 __all__ = ["apply", "find_order"]
 
-MAX_RUN_CHARS: Final = 80
-
 
 def apply(state: State, event: Event) -> State:
-    """The state after `event`, which must be the next of the log; dry events change nothing but `seq`.
+    """The state after `event`, which must be the next of the log; a dry one changes nothing but `seq` and how far its run is.
 
-    Raises `EnvelopeError` for one that is no fact: data that do not fit their type, a run that nobody may start now.
+    Raises `EnvelopeError` for one that is no fact: data that do not fit their type, a run that nobody may start now or so.
     """
-    handler = _HANDLERS.get(event.type)
-    after = state if handler is None or event.envelope.mode == "dry" else handler(state, event)
+    dry.check_mode(state, event)
+    handler = (_DRY_HANDLERS if is_dry(event) else _HANDLERS).get(event.type)
+    after = state if handler is None else handler(state, event)
     return marks.marked(state, replace(after, seq=event.seq), event)
 
 
@@ -103,11 +103,13 @@ def _run_started(state: State, event: Event) -> State:
     clock = state.step.clock
     if event.run in state.step.started or event.run != run_id(clock.session, exchange_time_of(clock.to), event.book):
         raise EnvelopeError(f"the run {event.run[:MAX_RUN_CHARS]!r} is not that of this step, or was started before")
+    if is_dry(event) != (event.book in clock.dry):
+        raise EnvelopeError(f"the run {event.run[:MAX_RUN_CHARS]!r} is due in another mode than {event.envelope.mode}")
     run = Run(event.run, event.book, data.source, data.slot, data.session, data.names, event)
     step = replace(state.step, started=(*state.step.started, run.id))
     state = replace(state, runs={**state.runs, run.id: run}, step=step)
     book = state.books.get(event.book)
-    return state if book is None else with_book(state, replace(book, runs=(*book.runs, run.id)))
+    return state if book is None or run.dry else with_book(state, replace(book, runs=(*book.runs, run.id)))
 
 
 def _account_reconciled(state: State, event: Event) -> State:
@@ -241,18 +243,6 @@ def _run_ended(state: State, event: Event) -> State:
     return with_book(state, replace(book, runs=tuple(r for r in book.runs if r != event.run), counts=counts, digest=digest))
 
 
-def _stage(field: str) -> "Handler":
-    """A handler that remembers the event as one stage of its run."""
-
-    def keep(state: State, event: Event) -> State:
-        run = state.runs.get(event.run) if event.run else None
-        return state if run is None else replace(state, runs={**state.runs, run.id: replace(run, **{field: event})})
-
-    return keep
-
-
-Handler = Callable[[State, Event], State]
-
 _HANDLERS: Final[dict[str, Handler]] = {
     "ClockAdvanced": _clock_advanced,
     "KeysAdopted": _keys_adopted,
@@ -288,3 +278,4 @@ _HANDLERS: Final[dict[str, Handler]] = {
     "RunEnded": _run_ended,
     "StateHashed": marks.hashed,
 }
+_DRY_HANDLERS: Final[dict[str, Handler]] = {**dry.HANDLERS, "RunStarted": _run_started}

@@ -61,7 +61,8 @@ def _of_step(state: State, step: Step) -> tuple[Owed, ...]:
 
 def _trips(state: State, step: Step) -> Iterator[Owed]:
     """Halts that the gate is to trip and that no run awaits."""
-    of_runs = {run.book for run in state.runs.values() if run.valued is not None and run.cleared is None and run.stopped is None}
+    live = (run for run in state.runs.values() if not run.dry)
+    of_runs = {run.book for run in live if run.valued is not None and run.cleared is None and run.stopped is None}
     for name in state.books:
         if name not in of_runs and _must_trip(state, name):
             about = f"{name}-{compact(step.clock.to)}"
@@ -151,7 +152,7 @@ def _next_stage(state: State, run: Run) -> tuple[str, str, int]:
         return "gate", "Verdict", 1
     if run.stopped is not None or run.failed is not None:
         return "agent", "RunEnded", 1
-    if run.valued is not None and run.cleared is None and _must_trip(state, run.book):
+    if run.valued is not None and run.cleared is None and not run.dry and _must_trip(state, run.book):
         return "gate", "HaltTripped", 1
     stages = (
         (run.reconciled, "executor", "AccountReconciled", 1),

@@ -143,6 +143,11 @@ class Run(msgspec.Struct, frozen=True):
     kind: str = PROPOSAL
     approval: Approval | None = None
 
+    @property
+    def dry(self) -> bool:
+        """Whether it only tries: nothing of it reaches the broker or the live state."""
+        return self.started.envelope.mode == "dry"
+
 
 class Mark(msgspec.Struct, frozen=True):
     """The hashed part of the state as it was at one place of the log, kept until it is hashed.

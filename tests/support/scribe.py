@@ -1,5 +1,6 @@
 """Writes logs by hand for tests of what folds them: real envelopes, sequence numbers and links."""
 
+from shared.ledger.dry import mode_of
 from shared.ledger.fold import apply
 from shared.ledger.periods import exchange_time_of
 from shared.ledger.state import State
@@ -50,10 +51,11 @@ class Scribe:
         book: str = DESK_BOOK,
         run: str | None = None,
         k: int = 1,
-        mode: str = "sim",
+        mode: str | None = None,
         cause: str | None = None,
     ) -> Event:
-        """Append one event at desk time and fold it."""
+        """Append one event at desk time and fold it; without a mode in that of its run."""
+        mode = mode_of(self.state, run) if mode is None else mode
         at = data.to if isinstance(data, ClockAdvanced) else self.state.now or OPEN
         draft = Draft(author, book, about, at, self.state.seq, data, run, cause, k, mode)  # type: ignore[arg-type]
         fence = prefix(author, book if author == "agent" else None)
@@ -65,9 +67,17 @@ class Scribe:
         self.state = apply(self.state, event)
         return event
 
-    def clock(self, step: str, to: str, due: tuple[str, ...] = (), args: RunArgs | None = None, session: str = SESSION) -> Event:
+    def clock(
+        self,
+        step: str,
+        to: str,
+        due: tuple[str, ...] = (),
+        args: RunArgs | None = None,
+        session: str = SESSION,
+        dry: tuple[str, ...] = (),
+    ) -> Event:
         """Advance desk time."""
-        return self.write("desk", ClockAdvanced(to, step, session, due, args), f"{DESK_BOOK}-{compact(to)}")
+        return self.write("desk", ClockAdvanced(to, step, session, due, args, dry), f"{DESK_BOOK}-{compact(to)}")
 
     def open_desk(self, *books: str, deposit: str = "10000", policy: Policy = POLICY) -> "Scribe":
         """The opening step with these books."""
@@ -83,7 +93,8 @@ class Scribe:
         """A `RunStarted` of the slot."""
         clock = self.state.step.clock if self.state.step else None
         run = run_id(clock.session, exchange_time_of(clock.to), book) if clock else f"20221003T1030-{book}-1"
-        self.write("agent", RunStarted("scripted", SLOT, SESSION, names), run, book=book, run=run)
+        mode = "dry" if clock and book in clock.dry else "sim"
+        self.write("agent", RunStarted("scripted", SLOT, SESSION, names), run, book=book, run=run, mode=mode)
         return run
 
     def cause(self, book: str, seen: MarketObserved) -> str:

@@ -19,7 +19,7 @@ class RunArgs(Data, frozen=True):
     """What decides the result of a simulated run; two runs with equal `RunArgs` are the same run.
 
     `data_sha256` is that of the price file, `sessions` the trading days in order, `seed` any whole number, `scenario` the hash of
-    what is scripted, None if nothing is.
+    what is scripted, None if nothing is; `dry`: every run is a dry one.
     """
 
     data_sha256: str
@@ -28,16 +28,21 @@ class RunArgs(Data, frozen=True):
     seed: int
     policy_hash: str
     scenario: str | None = None
+    dry: bool = False
 
 
 class ClockAdvanced(Data, frozen=True):
-    """Desk time is now `to`. `step` is open, slot, close or watch; `due` are the books of a slot in configuration order."""
+    """Desk time is now `to`. `step` is open, slot, close or watch; `due` are the books of a slot in configuration order.
+
+    `dry` are those among them whose run only tries: all of its events carry mode `dry`.
+    """
 
     to: Instant
     step: str
     session: Day
     due: tuple[str, ...] = ()
     args: RunArgs | None = None
+    dry: tuple[str, ...] = ()
 
 
 class KeysAdopted(Data, frozen=True):

@@ -30,6 +30,7 @@ class Case(NamedTuple):
 CASES: Final = {
     RunStatus.OK: Case(0, decisions={TUE: []}),
     RunStatus.HELD: Case(0),
+    RunStatus.DRY_RUN: Case(0, entry("dry", session=TUE), {TUE: BUY}),
     RunStatus.MARKET_CLOSED: Case(0, entry("closed", exchange="SMART", session=TUE)),
     RunStatus.ORDER_LIMIT_REACHED: Case(0, orders=0),
     RunStatus.KILL_SWITCH: Case(0, moved("0.5", session=TUE), {MON: BUY}, "drawdown_confirmations = 1"),
@@ -48,7 +49,6 @@ CASES: Final = {
 
 LATER: Final = {
     RunStatus.ERROR: "needs a fault of ours: tests/integration/agent/test_agent_service.py makes one",
-    RunStatus.DRY_RUN: "comes with `propdesk trade --dry`",
     RunStatus.LLM_BUDGET_EXHAUSTED: "comes with sources that call a model",
     RunStatus.ABORTED: "comes with sources that cannot be repeated",
     RunStatus.UNSETTLED: "comes with a real broker: in simulated runs no wall clock ends a run",

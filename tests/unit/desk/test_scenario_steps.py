@@ -2,8 +2,8 @@
 
 from msgspec.structs import replace
 
-from services.desk.steps import Plan, next_draft, watch_fault
-from services.simulator.scenario import AgentsScript, IdleScript, Scenario, WatchScript
+from services.desk.steps import Plan, _steps_of, next_draft, watch_fault
+from services.simulator.scenario import AgentsScript, DryScript, IdleScript, Scenario, WatchScript
 from shared.ledger.state import State, Step
 from shared.protocol.events import ClockAdvanced
 from tests.unit.desk.histories import SESSIONS, History, plan_of
@@ -67,3 +67,19 @@ def test_a_watch_outside_the_session_or_at_the_slot_is_a_fault() -> None:
     assert "not inside" in (fault("09:30", SESSIONS[0]) or "")
     assert "not inside" in (fault("13:30", SESSIONS[1]) or "")  # it closes at 13:00
     assert "the slot" in (fault("10:30", SESSIONS[0]) or "")
+
+
+def test_books_whose_runs_are_dry_are_due_and_named_as_dry() -> None:
+    plan = planned("beta", "alpha", "gamma", dry=(DryScript(session=SESSIONS[1], books=("alpha",)),))
+    idle = replace(plan, scenario=Scenario(dry=(DryScript(),), idle=(IdleScript(session=SESSIONS[0], books=("beta",)),)))
+    always = replace(plan, args=replace(plan.args, dry=True), scenario=Scenario())
+    assert [slots(it) for it in (plan, idle, always)] == [
+        [(), ("alpha",)],
+        [("alpha", "gamma"), ("beta", "alpha", "gamma")],
+        [("beta", "alpha", "gamma")] * 2,
+    ]
+
+
+def slots(plan: Plan) -> list[tuple[str, ...]]:
+    """The dry books of each session's slot."""
+    return [clock.dry for session in SESSIONS for clock in _steps_of(session, plan) if clock.step == "slot"]

@@ -13,7 +13,7 @@ from shared.protocol.ids import DESK_BOOK
 from shared.protocol.market import Order, ProposedOrder
 from shared.protocol.money import Exact
 from shared.protocol.reasons import OrderEnd, StopReason
-from tests.support.scribe import CLOSE, SESSION, SLOT
+from tests.support.scribe import CLOSE, SESSION, SLOT, Scribe
 from tests.unit.executor.given import BUY, SELL, approved, close, desk, holding, intend, order_of, place, quote, withhold
 
 RUN = "20221003T1030-eq-1"
@@ -139,3 +139,14 @@ def test_the_state_is_hashed_only_after_every_book_was_valued():
     scribe.value("eq", "10000")
     scribe.value("mo", "10000")
     assert [item.type for item in in_order(owed(scribe.state))] == ["StateHashed"]
+
+
+def test_of_a_dry_verdict_no_order_is_sent_and_the_run_is_settled_at_once():
+    scribe = Scribe().open_desk("eq")
+    scribe.clock("slot", SLOT, ("eq",), dry=("eq",))
+    run = scribe.start_run("eq")
+    scribe.write("agent", ProposalMade("scripted", (), "", StopReason.SUBMITTED), run, book="eq", run=run)
+    scribe.approve(run, ("AAA", BUY, "10", "50"))
+    (item,) = in_order(owed(scribe.state))
+    draft = decisions.settled(scribe.state, scribe.state.runs[run])
+    assert (item.type, draft.data, draft.mode) == ("RunSettled", RunSettled(0, 0, 0), "dry")

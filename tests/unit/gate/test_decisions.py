@@ -310,3 +310,44 @@ def test_the_peak_follows_the_runs_of_the_log() -> None:
 
     # 8999 + 2000, the smaller of the two
     assert str(walk.state.books["alpha"].peak) == "10999"
+
+
+def dry_at_half_the_price() -> Walk:
+    """A dry run of a book whose 90 shares of AAA, bought at 100, cost half of that: 999 + 4500 of 10,000 are left."""
+    walk = Walk(limited(drawdown_confirmations=1), dry=True)
+    return holding(walk, quantity="90").seen({"AAA": "50", "BBB": "50"})
+
+
+def test_a_dry_run_in_a_crash_is_cleared_with_buying_blocked_and_neither_trips_nor_moves_the_peak() -> None:
+    walk = dry_at_half_the_price()
+    before = walk.state.books
+    valued = walk.take()
+    data = valued.expect(BookValued)
+    assert (data.value, data.drawdown_pct, data.previous, data.quoted) == (Exact(5499), Exact("45.01"), None, "")
+    assert walk.take().expect(RunCleared).buys_blocked == ("drawdown",)
+    assert (valued.envelope.mode, walk.state.books) == ("dry", before)
+
+
+def test_a_dry_verdict_judges_with_the_limits_in_force_and_counts_and_reserves_nothing() -> None:
+    walk = Walk(limited(max_trades_per_month=1), dry=True).proposed(buy(), buy("BBB", limit="50"))
+    before = walk.state.books
+    verdict = walk.take()
+    decisions = verdict.expect(Verdict).decisions
+    assert [row.approved for row in decisions] == [True, False]
+    assert [why.rule for why in decisions[1].reasons] == [Rule.MONTHLY_ORDERS]
+    assert (verdict.envelope.mode, walk.state.books, walk.state.approvals) == ("dry", before, {})
+
+
+def test_a_dry_run_is_judged_on_its_own_reconciliation() -> None:
+    walk = Walk(dry=True).seen(failed=True)
+    walk.take()
+    assert walk.take().expect(RunCleared).buys_blocked == ("reconciliation",)
+    assert not walk.state.account.failed
+
+
+def test_a_halt_stops_a_dry_run_as_any_other() -> None:
+    walk = Walk(dry=True).seen()
+    walk.write("desk", HaltOrdered("alpha", "full", False, "by hand"), "r1", book="alpha")
+    assert walk.take().type == "BookValued"
+    stopped = walk.take()
+    assert (stopped.expect(RunStopped).status, stopped.envelope.mode) == (RunStatus.HALTED, "dry")

@@ -44,10 +44,10 @@ def observed(purpose: str, at: str, prices: dict[str, str], closes_at: str = CLO
 class Walk(Scribe):
     """A desk with the book `alpha`, 10,000 USD in it, whose run of the first slot has begun."""
 
-    def __init__(self, policy: Policy = POLICY, names: tuple[str, ...] = ("AAA:USD", "BBB:USD")) -> None:
+    def __init__(self, policy: Policy = POLICY, names: tuple[str, ...] = ("AAA:USD", "BBB:USD"), *, dry: bool = False) -> None:
         super().__init__()
         self.open_desk("alpha", policy=policy)
-        self.clock("slot", SLOT, ("alpha",))
+        self.clock("slot", SLOT, ("alpha",), dry=("alpha",) if dry else ())
         self.run = self.start_run("alpha", names)
 
     @property
@@ -67,7 +67,7 @@ class Walk(Scribe):
         """Store what the gate decides next."""
         draft = self.decided()
         assert draft.as_of == self.state.seq
-        return self.write("gate", draft.data, draft.about, book=draft.book, run=draft.run, k=draft.k)
+        return self.write("gate", draft.data, draft.about, book=draft.book, run=draft.run, k=draft.k, mode=draft.mode)
 
     def of_run(self, author: str, data: Any, k: int = 1) -> Event:
         """An event of the run."""

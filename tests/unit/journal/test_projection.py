@@ -290,5 +290,10 @@ def test_data_that_does_not_fit_its_type_is_an_error():
         changes(broken(log, BookOpened))
 
 
-def test_a_dry_run_writes_nothing_but_the_index():
-    assert changes(event("agent", RunStarted("momentum", AT, "2026-01-05", ()), mode="dry")) == []
+def test_of_a_dry_run_there_is_its_course_and_nothing_else():
+    (row,) = changes(event("agent", RunStarted("momentum", AT, "2026-01-05", ()), mode="dry"))
+    assert isinstance(row, RunRow)
+    assert row.mode == "dry"
+    verdict = Verdict("proposal", (), (), None, None, "p", "1", (), AT)
+    assert changes(event("gate", verdict, mode="dry")) == [RunChange(row.id, stage="judged")]
+    assert changes(event("executor", OrderWithheld("x", Withheld.HALT, ""), mode="dry")) == []
