@@ -67,7 +67,7 @@ def test_a_whole_run_can_be_dry(tmp_path: Path) -> None:
     result = run_json(tmp_path / "desk", "--days", "2", "--dry")
     assert {event["data"]["status"] for event in _events(tmp_path / "desk", "RunEnded")} == {"dry_run"}
     assert _events(tmp_path / "desk", "OrderIntended") == []
-    assert {(book["approved"], book["blocked"], book["value"]) for book in result["books"]} == {(0, 0, "10000")}
+    assert {(*book["orders"].values(), book["value"]) for book in result["books"]} == {(0, 0, 0, 0, "10000.00")}
 
 
 def _events(desk: Path, kind: str) -> list[dict]:

@@ -63,7 +63,7 @@ def dry(scribe: Scribe, tried: tuple[bool, str, str, list[tuple[str, str, str]],
 
 
 @given(DAYS)
-def test_the_live_state_and_its_hash_are_the_same_with_and_without_dry_runs(days: list) -> None:  # type: ignore[type-arg]
+def test_the_live_state_and_its_hash_are_the_same_with_and_without_dry_runs(days: list) -> None:
     with_tries, without = (Scribe().open_desk("alpha", "beta", policy=AT_ONCE) for _ in range(2))
     for day, (shares, price, worth, tried) in enumerate(days, start=3):
         for scribe in (with_tries, without):
