@@ -1,6 +1,7 @@
 """`snapshot.json`: the folded state in a service's own folder, so that a restart need not fold the whole log. Disposable."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Never
 
@@ -107,7 +108,7 @@ class Snapshots:
             self._discard(f"it cannot be read: {error}")
 
     async def _use(self, found: Snapshot, limit: int | None) -> None:
-        fault = found.fault()
+        fault = found.fault() or self._is_foreign(found)
         last = None if fault else await self._log.get(found.seq)
         if fault is None and (last is None or sha256_hex(last.payload) != found.event_sha256):
             fault = f"sequence {found.seq} of the log is not the event that it knows"
@@ -127,9 +128,18 @@ class Snapshots:
         self._at = found.seq
         _log.info("folding goes on behind a snapshot", seq=found.seq)
 
+    def _is_foreign(self, found: Snapshot) -> str | None:
+        """Why another service must have written it, None if nothing says so: it does not know which ids we have used."""
+        own = f"ev.{self._follower.author}."
+        for name, mark in found.prefixes.items():
+            if bool(mark.ids) != (mark.n > 0 and name.startswith(own)):
+                return f"it is another service's: of {name} it {'knows' if mark.ids else 'does not know'} the ids"
+        return None
+
     def _discard(self, why: str) -> None:
         assert self._path is not None
-        self._path.unlink(missing_ok=True)
+        with suppress(OSError):  # a folder in its place, a file system that may only be read: it is not used, and that is enough
+            self._path.unlink(missing_ok=True)
         _log.warning("snapshot removed, the log is folded from the start", file=str(self._path), why=why)
 
     async def run(self) -> Never:
