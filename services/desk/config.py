@@ -7,6 +7,7 @@ from typing import Final
 from services.desk.errors import UsageError
 from services.desk.layout import Layout
 from shared.bus.keys import is_root_key
+from shared.protocol.files import FileRefused, read_regular
 
 NAME: Final = "propdesk.toml"
 MAX_BYTES: Final = 1024 * 1024
@@ -22,11 +23,12 @@ def config_of(layout: Layout) -> Path:
 def pinned_root(path: Path) -> str | None:
     """`[desk] root_key` of a configuration file, None without file or key; raises `UsageError` for anything else in it."""
     try:
-        with path.open("rb") as file:
-            found = tomllib.loads(file.read(MAX_BYTES).decode("utf-8"))
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        if not path.exists():
+            return None
+        found = tomllib.loads(read_regular(path, MAX_BYTES, "a TOML file").decode("utf-8"))
+    except FileRefused as error:
+        raise UsageError(f"{path}: {error}") from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
     desk = found.get(TABLE, {})
     unknown = sorted({*found} - {TABLE} | ({f"{TABLE}.{name}" for name in desk if name != ROOT_KEY} if _is(desk) else set()))

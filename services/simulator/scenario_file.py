@@ -11,6 +11,7 @@ import msgspec
 from services.simulator.orders import Terms
 from services.simulator.prices import PriceFile
 from services.simulator.scenario import Scenario
+from shared.protocol.files import FileRefused, read_regular
 from shared.protocol.money import Exact
 
 MAX_BYTES: Final = 1_000_000
@@ -24,13 +25,9 @@ class ScenarioError(Exception):
 def load_scenario(path: Path) -> Scenario:
     """Read a scenario; raises `ScenarioError`. Numbers may be text or plain numbers, both are taken exactly."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else str(error)
-        raise ScenarioError(f"{path}: cannot be read ({said}): check the path") from error
-    if len(content) > MAX_BYTES:
-        raise ScenarioError(f"{path}: over {MAX_BYTES} bytes, which is the most that is read")
+        content = read_regular(path, MAX_BYTES, "a TOML or JSON file")
+    except FileRefused as error:
+        raise ScenarioError(f"{path}: {error}") from error
     try:
         return msgspec.convert(_parsed(path, content.decode("utf-8-sig")), Scenario, dec_hook=_read_exact)
     except RecursionError as error:

@@ -27,6 +27,6 @@ def rules_hash() -> str:
     digest = hashlib.sha256()
     for package in (ledger, protocol):
         for folder in package.__path__:
-            for path in sorted(Path(folder).glob("*.py")):
-                digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+            for path in sorted(Path(folder).rglob("*.py")):
+                digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -19,6 +19,8 @@ from shared.protocol.money import Exact, NumberError
 MAX_REQUEST_CHARS: Final = 64
 MAX_AMOUNT_CHARS: Final = 30
 MAX_NAMED: Final = 8
+MOST: Final = Exact(10**15)
+"""The largest amount of a command, and the most that a book may be worth after a deposit."""
 WHOLE_DESK: Final = "the whole desk"
 
 Reason = Annotated[
@@ -143,9 +145,12 @@ def amount_of(text: str, what: str) -> Exact:
 def number_of(text: str, what: str) -> Exact:
     """A number of a request, whose text was checked; raises `CommandRefused` for one out of range."""
     try:
-        return Exact(text)
+        found = Exact(text)
     except NumberError as error:
         raise CommandRefused("bad_request", f"{what}: {error}") from error
+    if abs(found) > MOST:
+        raise CommandRefused("bad_request", f"{what} must be at most {MOST}")
+    return found
 
 
 def names(found: list[str] | tuple[str, ...]) -> str:

@@ -1,6 +1,9 @@
 """Commands about a book's money: deposits, withdrawals, opening and closing. All are moves of virtual capital, never profit."""
 
+from typing import Final
+
 from services.desk.operations.base import (
+    MOST,
     Amount,
     BookName,
     CommandRefused,
@@ -20,7 +23,9 @@ from shared.protocol.envelope import Draft
 from shared.protocol.events import BookClosed, BookOpened, CashDeposited, CashWithdrawn, EventData
 from shared.protocol.money import ZERO, Exact
 
-MAX_BOOKS = 100
+MAX_BOOKS: Final = 100
+LEAST_LEFT: Final = Exact("0.01")
+"""Less would have peak and units, which have 12 decimals, forget how far a book is down."""
 
 
 class Deposit(Operation, frozen=True, tag="deposit"):
@@ -46,7 +51,8 @@ class Deposit(Operation, frozen=True, tag="deposit"):
         if self.open and not _is_opened_by(self, book):
             return self._opening(state)
         found = find_open(state.ledger, self.book)
-        _check_value(found)
+        if _check_value(found) + amount > MOST:
+            raise CommandRefused("too_much", f"{self.book} would be worth over {MOST}, the most that a book may be")
         return about_request(state, self.book, self.request, CashDeposited(amount, self.reason))
 
     def _opening(self, state: DeskState) -> Draft:
@@ -87,8 +93,10 @@ class Withdraw(Operation, frozen=True, tag="withdraw"):
             raise CommandRefused(
                 "not_free", f"{free} {book.currency} of {book.name} are free (cash {book.cash} less what is reserved)"
             )
-        if book.holdings and amount >= value:
+        if book.holdings and value - amount < LEAST_LEFT:
             raise CommandRefused("not_free", f"{book.name} was worth {value} when last valued: wait for its next valuation")
+        if value > amount and value - amount < LEAST_LEFT:
+            raise CommandRefused("too_little", f"{value - amount} would be left: leave at least {LEAST_LEFT}, or nothing")
         return about_request(state, self.book, self.request, CashWithdrawn(amount, self.reason))
 
     def is_said_by(self, book: str, data: EventData) -> bool:

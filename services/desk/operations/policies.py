@@ -6,7 +6,8 @@ import msgspec
 
 from services.desk.operations.base import CommandRefused, Operation, Tools, about_request
 from services.desk.tally import DeskState
-from services.gate.policy import policy_hash
+from services.gate.policy import PolicyError, policy_hash
+from services.gate.policy_check import check_policy
 from shared.protocol.envelope import Draft, canonical
 from shared.protocol.events import MAX_LARGE_EVENT_BYTES, EventData, PolicyAdopted
 from shared.protocol.ids import DESK_BOOK
@@ -25,6 +26,10 @@ class AdoptPolicy(Operation, frozen=True, tag="adopt_policy"):
     def draft(self, state: DeskState, tools: Tools) -> Draft:
         """`PolicyAdopted`; refused if it is in force already, too large or in another currency."""
         data, now = self._data(), state.ledger.policy
+        try:
+            check_policy(self.policy, self.stated, now.policy.universe if now else ())
+        except PolicyError as error:
+            raise CommandRefused("bad_policy", str(error)) from error
         if now is not None and now.policy_hash == data.policy_hash and now.policy == data.policy:
             raise CommandRefused("in_force", f"this policy is in force already, since sequence {state.ledger.policy_seq}")
         if now is not None and now.policy.base_currency != self.policy.base_currency:

@@ -9,10 +9,9 @@ from shared.ledger.caused import is_busy
 from shared.ledger.owed import owed
 from shared.ledger.packing import pack, unpack
 from shared.ledger.state import halts_of
-from shared.protocol.events import FlattenOrdered, HaltReset, RunStarted
+from shared.protocol.events import FlattenOrdered, HaltReset
 from shared.protocol.ids import DESK_BOOK
 from shared.protocol.market import Side
-from tests.support.scribe import SESSION, SLOT
 from tests.unit.ledger.protected import BUY, SELL, Protected, breach
 
 SCOPES = ("eq", "mo", DESK_BOOK)
@@ -35,11 +34,10 @@ class Course(Protected):
         """A run of its own with one approved order."""
         if self.number >= 80:
             return
-        run = f"20221003T{10 + self.number // 50:02}{self.number % 50:02}-{book}-1"
+        minutes = 31 + self.number
         self.next()
-        if run not in self.state.runs:
-            self.write("agent", RunStarted("s", SLOT, SESSION, ()), run, book=book, run=run)
-            self.approve(run, ("AAA", side, "1", "100"))
+        self.clock("slot", f"2022-10-03T{14 + minutes // 60}:{minutes % 60:02}:00.000000Z", (book,))
+        self.approve(self.start_run(book), ("AAA", side, "1", "100"))
 
     def open_orders(self, scope: str) -> list[str]:
         books = self.state.books if scope == DESK_BOOK else (scope,)

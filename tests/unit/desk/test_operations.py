@@ -164,6 +164,21 @@ def test_a_withdrawal_never_takes_all_that_a_holding_book_was_worth() -> None:
     assert refusal(holding(desk(), value="4000"), "withdraw", book="eq", amount="4000")[0] == "not_free"
 
 
+def test_a_withdrawal_leaves_a_cent_or_nothing_so_that_no_drawdown_is_rounded_away() -> None:
+    assert refusal(desk(), "withdraw", book="eq", amount="9999.999999999999")[0] == "too_little"
+    assert draft(desk(), "withdraw", book="eq", amount="9999.99").data == CashWithdrawn(Exact("9999.99"), "because")
+    assert refusal(holding(desk(), value="4000"), "withdraw", book="eq", amount="3999.999")[0] == "not_free"
+
+
+def test_amounts_end_where_arithmetic_would() -> None:
+    assert refusal(desk(), "deposit", book="eq", amount="1000000000000000.01")[0] == "bad_request"
+    assert refusal(desk(), "deposit", book="eq", amount="1000000000000000")[0] == "too_much"
+    assert refusal(desk(), "adjust", kind="interest", amount="-1000000000000001")[0] == "bad_request"
+    assert draft(desk(), "deposit", book="eq", amount="999999999990000").data == CashDeposited(
+        Exact("999999999990000"), "because"
+    )
+
+
 def test_a_new_book_is_opened_first_and_funded_then_also_after_a_stop_in_between() -> None:
     scribe = desk()
     fields = {"book": "new", "amount": "500", "open": True, "source": "hold"}
@@ -233,7 +248,10 @@ def test_an_approval_is_given_once_and_in_time() -> None:
 def test_a_policy_is_adopted_whole_once_and_never_in_another_currency() -> None:
     limits = {"max_position_pct": "20"}
     policy = json.loads(canonical(POLICY))
-    fields: dict[str, Any] = {"policy": {**policy, "limits": {**policy["limits"], **limits}}, "stated": ["max_position_pct"]}
+    fields: dict[str, Any] = {
+        "policy": {**policy, "limits": {**policy["limits"], **limits}},
+        "stated": ["max_position_pct", "month_timezone"],
+    }
     scribe = desk()
     found = draft(scribe, "adopt_policy", **fields)
     assert isinstance(found.data, PolicyAdopted)
@@ -242,6 +260,17 @@ def test_a_policy_is_adopted_whole_once_and_never_in_another_currency() -> None:
     assert refusal(scribe, "adopt_policy", **fields)[0] == "in_force"
     other = {**fields, "policy": {**fields["policy"], "base_currency": "AUD"}}
     assert refusal(scribe, "adopt_policy", **other)[0] == "other_currency"
+
+
+@pytest.mark.parametrize(
+    ("limits", "stated"),
+    [({"month_timezone": "Mars/X"}, []), ({"max_drawdown_pct": "-5"}, ["max_drawdown_pct"]), ({"max_drawdown_pct": "20"}, [])],
+)
+def test_a_policy_that_no_file_could_state_is_not_adopted_by_a_request_either(limits: dict[str, Any], stated: list[str]) -> None:
+    policy = json.loads(canonical(POLICY))
+    fields = {"policy": {**policy, "limits": {**policy["limits"], **limits}}, "stated": [*stated, "month_timezone"]}
+    code, told = refusal(desk(), "adopt_policy", **fields)
+    assert (code, next(iter(limits)) in told) == ("bad_policy", True)
 
 
 # -- the account

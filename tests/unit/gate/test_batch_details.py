@@ -138,3 +138,19 @@ def test_what_is_no_order_has_no_worth_and_no_cost(quantity: str | None, limit: 
     decision = decided(order(quantity=quantity, limit=limit))
 
     assert (decision.notional, decision.commission, decision.approved) == (None, None, False)
+
+
+def test_every_buy_at_work_holds_back_its_own() -> None:
+    on = book("1000", working("BUY", "2", "100"), working("BUY", "4", "50", "BBB", name="o2"))
+    decision = decided(order(quantity="7"), rules=policy(max_position_pct=ALL), on=on)
+
+    # 1000 − 201 − 201
+    assert numbers(why(decision, Rule.CASH)) == ("598", "701", "5")
+
+
+def test_a_books_own_exposure_is_told_of_the_book() -> None:
+    decision = decided(order(quantity="21"), rules=policy(max_position_pct=ALL, max_gross_pct=Exact(20)))
+
+    assert why(decision, Rule.GROSS_EXPOSURE).message == (
+        "exposure would be 2100, 21 % of the book's value 10000; at most 20 % pass"
+    )

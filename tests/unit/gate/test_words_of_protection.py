@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from services.gate.exits import Exit, exits_of, liquidate, unfilled_on
 from services.gate.killswitch import blinded, next_breach, tripped
 from services.gate.numbers import exact_arithmetic
-from services.gate.valuation import quote_digest
+from services.gate.valuation import quote_digest, quote_marks
 from shared.ledger.parts import Counter, Sale
 from shared.ledger.state import Book
 from shared.protocol.events import Breach, HaltTripped
@@ -125,3 +125,14 @@ def test_a_digest_stands_for_names_and_quote_times_line_by_line() -> None:
     expected = hashlib.sha256(lines.encode()).hexdigest()[:16]
 
     assert quote_digest({"ZZZ:USD": Decimal(1), "AAA:USD": Decimal(1)}, seen) == expected
+
+
+def test_marks_stand_one_for_each_name_held_and_tell_its_quotes_time() -> None:
+    seen = market(policy())
+    lines = (f"AAA:USD {seen.quotes['AAA:USD'].at}", "ZZZ:USD None")
+    marks = quote_marks({"ZZZ:USD": Decimal(1), "AAA:USD": Decimal(1)}, seen).split(" ")
+
+    assert len(marks) == 2
+    digests = [hashlib.sha256(line.encode()).hexdigest() for line in lines]
+    assert all(mark and digest.startswith(mark) for mark, digest in zip(marks, digests, strict=True))
+    assert quote_marks({}, seen) == "-"
