@@ -14,6 +14,7 @@ from nacl.signing import SigningKey
 
 from shared.bus.folder import sync_folder, write_whole
 from shared.bus.ports import BusError
+from shared.protocol.files import FileRefused, read_regular
 from shared.protocol.ids import AUTHORS
 from shared.protocol.signing import OPERATOR, USER, KeyTextError, public_text, read_seed, seed_text, sign, verifier
 
@@ -81,6 +82,8 @@ class Key:
 def read_key(path: Path, kind: int = USER, cure: str = "bring back the right one, or rotate the key") -> Key:
     """The key in a file; raises `KeyFileError` if it is missing, malformed (and how to cure that), or open to others."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise KeyFileError(f"the key file {path} is no regular file: {cure}")
         with path.open("rb") as file:
             _check_private(path, os.fstat(file.fileno()), "file", FILE_MODE)
             _check_private(path.parent, path.parent.stat(), "folder", FOLDER_MODE)
@@ -180,11 +183,11 @@ class KeyFolder:
     def kept_root(self) -> str | None:
         """The public root key that was trusted before; None if there is none yet. Raises `KeyFileError`."""
         try:
-            text = self.root_file.read_bytes()[:MAX_FILE_BYTES].decode("ascii", "replace").strip()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise KeyFileError(f"the root key {self.root_file} cannot be read: {(error.strerror or '').lower()}") from error
+            if not self.root_file.exists():
+                return None
+            text = read_regular(self.root_file, MAX_FILE_BYTES).decode("ascii", "replace").strip()
+        except (FileRefused, OSError) as error:
+            raise KeyFileError(f"the root key {self.root_file}: {error}") from error
         if not is_root_key(text):
             raise KeyFileError(
                 f"{self.root_file} holds no public root key: bring back the right one, or remove it if root.nk is there"

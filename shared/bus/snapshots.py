@@ -18,11 +18,13 @@ from shared.ledger.hashing import state_hash
 from shared.ledger.packing import pack, unpack
 from shared.ledger.state import State
 from shared.protocol.envelope import EnvelopeError, canonical, sha256_hex
+from shared.protocol.files import FileRefused, read_regular
 
 FORMAT: Final = 1
 EVERY: Final = 5_000
 """Sequences between two snapshots."""
 LOOK_EVERY_S: Final = 1.0
+MAX_BYTES: Final = 1024 * 1024 * 1024
 EMPTY: Final = b'"checksum":""'
 
 _log = structlog.get_logger("bus")
@@ -96,10 +98,10 @@ class Snapshots:
         if self._path is None:
             return
         try:
-            content = self._path.read_bytes()
-        except FileNotFoundError:
-            return
-        except OSError as error:
+            if not self._path.exists():
+                return
+            content = read_regular(self._path, MAX_BYTES)
+        except (FileRefused, OSError) as error:
             self._discard(str(error))
             return
         try:

@@ -126,3 +126,12 @@ def test_what_is_made_or_kept_is_flushed_with_its_folder(folder: KeyFolder, monk
     monkeypatch.setattr(os, "fsync", noted)
     folder.make_missing(["gate"])
     assert flushed == ["gate.nk.part", "keys"]
+
+
+@pytest.mark.parametrize("name", ["desk.nk", "root.nk", "root.pub"])
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(folder: KeyFolder, name: str) -> None:
+    path = folder.path / name
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    with pytest.raises(KeyFileError, match=r"is no regular file"):
+        folder.kept_root() if name == "root.pub" else folder.read(path.stem)

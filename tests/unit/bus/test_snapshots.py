@@ -1,5 +1,6 @@
 """A snapshot is used only for the log and the build that it was made of."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -125,6 +126,13 @@ async def test_that_of_another_service_is_removed_for_it_does_not_know_which_ids
     gate, began = await folded(log, tmp_path)
     assert began == 0
     assert gate.prefixes.of("gate", "_desk").ids
+
+
+async def test_a_pipe_in_its_place_is_removed_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / SNAPSHOT_FILE)
+    _, began = await folded(await log_of(), tmp_path)
+    assert began == 0
+    assert (tmp_path / SNAPSHOT_FILE).is_file()
 
 
 async def test_what_cannot_be_removed_is_not_used_either(tmp_path: Path) -> None:
