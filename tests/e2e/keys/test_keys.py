@@ -156,6 +156,16 @@ def test_keys_are_rotated_while_no_desk_runs_the_desks_own_too(short: Finished, 
         "desk:KeysAdopted:r-desk",
         "desk:KeysAdopted:r-rule_breaker",
     ]
+    junk = folder / "keys" / "gate.nk.new"
+    junk.write_text("junk")
+    junk.chmod(0o600)
+    unusable = command("keys", "rotate", "gate", "--reason", "drill", "--dir", str(folder))
+    assert unusable.returncode == 2
+    assert f"{junk.name} is not usable: it holds no seed of a key; remove it, and rotate the key again" in unusable.stderr
+    junk.unlink()
+    other = command("keys", "rotate", "gate", "--reason", "drill", "--request", "r-desk", "--dir", str(folder))
+    assert other.returncode == 2
+    assert "request r-desk was another command" in other.stderr
     refused = command("keys", "rotate", "nobody", "--reason", "drill", "--dir", str(folder))
     assert refused.returncode == 2
     assert "no key of nobody is in force" in refused.stderr
