@@ -6,14 +6,13 @@ from typing import Final
 
 from services.desk.errors import UsageError
 from services.desk.layout import Layout
+from shared.bus.keys import is_root_key
 from shared.protocol.files import FileRefused, read_regular
-from shared.protocol.signing import KeyTextError, verifier
 
 NAME: Final = "propdesk.toml"
 MAX_BYTES: Final = 1024 * 1024
 TABLE: Final = "desk"
 ROOT_KEY: Final = "root_key"
-ROOT_LETTER: Final = "O"
 
 
 def config_of(layout: Layout) -> Path:
@@ -44,10 +43,6 @@ def _is(table: object) -> bool:
 
 def _root(path: Path, value: object) -> str:
     """A root key's public text."""
-    try:
-        if isinstance(value, str) and value.startswith(ROOT_LETTER):
-            verifier(value)
-            return value
-    except KeyTextError:
-        pass
+    if isinstance(value, str) and is_root_key(value):
+        return value
     raise UsageError(f"{path}: desk.root_key is no public root key: it is the text in keys/root.pub, which begins with O")

@@ -8,6 +8,7 @@ from typing import Final, Self
 from services.desk.config import config_of, pinned_root
 from services.desk.errors import UsageError
 from services.desk.layout import Layout
+from shared.bus.folder import sync_folder
 from shared.bus.identity import Identity
 from shared.bus.keyring import Signer
 from shared.bus.keys import PROVISIONER, ROOT, SINGLE_AUTHORS, Key, KeyFileError, KeyFolder, source_name
@@ -27,6 +28,7 @@ class DeskKeys:
         """Use `DeskKeys.prepare`."""
         self.folder, self.root = folder, root
         self.keys = {name: folder.read(name) for name in names}
+        self._check_different()
         self._connected: dict[str, User] = {}
 
     @classmethod
@@ -35,11 +37,22 @@ class DeskKeys:
         folder, pinned = KeyFolder(layout.keys), pinned_root(config_of(layout))
         names = (*SINGLE_AUTHORS, PROVISIONER, *map(source_name, books))
         try:
+            if layout.has_log and pinned is None:
+                _check_has_root(folder)
             folder.make_missing(names if pinned else (ROOT, *names))
             root = _trusted(folder, pinned)
             return cls(folder, root, names)
         except KeyFileError as error:
             raise UsageError(str(error)) from error
+
+    def _check_different(self) -> None:
+        """Raise `KeyFileError` if one key stands in two files: nobody could tell those authors apart."""
+        first: dict[str, str] = {}
+        for name, key in self.keys.items():
+            other = first.setdefault(key.public, name)
+            if other != name:
+                files = f"{self.folder.file(other)} and {self.folder.file(name)}"
+                raise KeyFileError(f"{files} hold the same key: bring back the right one, or remove it and rotate")
 
     def users(self) -> dict[str, str]:
         """Public keys by name, of everybody who may connect."""
@@ -99,6 +112,7 @@ class DeskKeys:
         for name, key in self.coming().items():
             if adopted.get(name) == key.public:
                 os.replace(self.folder.coming(name), self.folder.file(name))
+                sync_folder(self.folder.path)
                 self.keys[name], changed = key, True
                 if name in self._connected:
                     self._connected[name].key = key
@@ -129,14 +143,26 @@ def books_with_keys(layout: Layout) -> tuple[str, ...]:
     return tuple(name for name in names if BOOK_NAME.fullmatch(name))
 
 
+def _check_has_root(folder: KeyFolder) -> None:
+    """Raise `KeyFileError` where a log exists and nothing says whose it is: a new root would only be in the old one's way."""
+    if not folder.file(ROOT).exists() and folder.kept_root() is None:
+        raise KeyFileError(
+            f"{folder.path} has neither root.nk nor root.pub, but there is a log that was made with keys: bring them back, "
+            "or say in propdesk.toml which root key this desk trusts ([desk] root_key)"
+        )
+
+
 def _trusted(folder: KeyFolder, pinned: str | None) -> str:
-    """The root key to trust: the configured one, else the one kept at the first use; raises `KeyFileError`."""
+    """The root key to trust: the configured one, else the one kept at the first use, else the one that is here alone.
+
+    Raises `KeyFileError`.
+    """
     kept = folder.kept_root()
-    root = pinned or kept
-    own = folder.read(ROOT).public if folder.file(ROOT).exists() else root
-    if root is None or own is None:
+    own = folder.read(ROOT).public if folder.file(ROOT).exists() else None
+    root = pinned or kept or own
+    if root is None:
         raise KeyFileError(f"{folder.path} has neither root.nk nor root.pub: nobody can say which keys to trust")
-    if own != root:
+    if own not in {None, root}:
         raise KeyFileError(f"{folder.file(ROOT)} is the root key {own}, but this desk trusts {root}: bring back the right one")
     if kept is None:
         folder.keep_root(root)

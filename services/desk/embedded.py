@@ -16,6 +16,7 @@ from services.desk.signals import SIGNALS
 from services.desk.stopped import noted
 from services.desk.supervisor import Supervisor
 from shared.bus.jetstream import Connection, connect
+from shared.bus.keys import KeyFileError
 from shared.bus.ports import BusError, LogBroken, Refused
 
 Result = TypeVar("Result")
@@ -44,7 +45,7 @@ def with_log(layout: Layout, work: Work[Result], bounds: Bounds | None = None) -
     lock = Lock.take(layout, bounds.orphans_s)
     try:
         return asyncio.run(_locked(layout, lock, work, bounds))
-    except Refused as error:
+    except (Refused, KeyFileError) as error:
         raise UsageError(str(error)) from error
     except LogBroken as error:
         raise noted(layout, LogLost(str(error))) from error

@@ -28,6 +28,11 @@ class RotationRefused(Exception):
         self.code: Final = code
 
 
+def name_of(who: str) -> str:
+    """The name of the key of an author or of a book's source."""
+    return who if who in SINGLE_AUTHORS else source_name(who)
+
+
 class Rotation:
     """Rotates keys of one desk."""
 
@@ -40,7 +45,7 @@ class Rotation:
         adopted, now = state.keys, state.now
         if adopted is None or now is None:
             raise RotationRefused("no_keys", "no keys are in force yet: start a run first")
-        name = who if who in SINGLE_AUTHORS else source_name(who)
+        name = name_of(who)
         if name not in adopted.keys:
             known = ", ".join(found.removeprefix("agent/") for found in adopted.keys)
             raise RotationRefused("unknown_key", f"no key of {who} is in force: known are {known}")
@@ -48,7 +53,7 @@ class Rotation:
             raise RotationRefused("no_root", f"the root key is not here: put its file into {self._keys.folder.file(ROOT)}")
         key = self._keys.coming().get(name) or self._keys.make_coming(name)
         self._signer.offer(name, key)
-        data = KeysAdopted({**adopted.keys, name: key.public}, adopted.root, reason)
+        data = KeysAdopted({**adopted.keys, name: key.public}, adopted.root, reason, name)
         return Draft(AUTHOR, DESK_BOOK, request, now, state.seq, data)
 
     async def settle(self, state: State) -> None:

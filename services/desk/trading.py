@@ -29,7 +29,7 @@ from services.desk.supervisor import Supervisor
 from services.desk.tally import DeskState, apply
 from shared.bus.jetstream import Connection, check_server, connect, ensure_stream
 from shared.bus.keyring import KeyReplaced
-from shared.bus.keys import PROVISIONER
+from shared.bus.keys import PROVISIONER, KeyFileError
 from shared.bus.participant import Participant, instance_name
 from shared.bus.ports import BusError, LogBroken, NoResponder, Refused, Rpc, Unavailable
 from shared.bus.watch import LogWatch
@@ -55,7 +55,7 @@ async def _went_through(course: "_Course", supervisor: Supervisor) -> bool:
         raise await course.explained(error) from error
     except KeyReplaced as error:
         raise UsageError(f"{error}: bring back the right key file, or `propdesk keys rotate {AUTHOR}`") from error
-    except Refused as error:
+    except (Refused, KeyFileError) as error:
         raise UsageError(str(error)) from error
     except LogBroken as error:
         raise LogLost(str(error)) from error

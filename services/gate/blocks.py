@@ -8,8 +8,9 @@ import msgspec
 from services.gate.books import BookView
 from services.gate.numbers import HUNDRED, NOTHING, amount, percent
 from services.gate.rules.reasons import reason
-from services.gate.valuation import Valuation, drawdown_pct, drawdown_reaches
+from services.gate.valuation import Valuation, drawdown_pct
 from shared.ledger.parts import FULL, REDUCE_ONLY
+from shared.ledger.trips import drawdown_reaches
 from shared.protocol.events import Reason
 from shared.protocol.policy import Policy
 from shared.protocol.reasons import Rule

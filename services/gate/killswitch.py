@@ -10,9 +10,10 @@ from typing import Final
 
 from services.gate.blocks import named
 from services.gate.numbers import amount
-from services.gate.valuation import drawdown_pct, drawdown_reaches
+from services.gate.valuation import drawdown_pct
 from shared.ledger.parts import EVALUATOR_FAILED, FULL, KILL_SWITCH, REDUCE_ONLY
 from shared.ledger.state import Book
+from shared.ledger.trips import drawdown_reaches
 from shared.protocol.events import Breach, HaltTripped
 from shared.protocol.instants import parse
 from shared.protocol.policy import Policy

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from services.gate.market import Market
-from services.gate.numbers import HUNDRED, NOTHING, amount, percent
+from services.gate.numbers import NOTHING, amount, percent
 from shared.protocol.events import HoldingValued
 from shared.protocol.instants import parse
 from shared.protocol.market import split_key
@@ -65,11 +65,6 @@ def _row(key: str, quantity: Decimal, market: Market) -> HoldingValued:
 def drawdown_pct(value: Decimal, peak: Decimal) -> Exact:
     """(1 − value ÷ max(peak, value)) × 100 to 8 decimals; 0 for a book that never held anything."""
     return percent(peak - value, peak) or ZERO if value < peak else ZERO
-
-
-def drawdown_reaches(value: Decimal, peak: Decimal, limit_pct: Decimal) -> bool:
-    """Whether the drawdown is at or over the limit, compared exactly. Call it inside exact arithmetic."""
-    return value < peak and (peak - value) * HUNDRED >= limit_pct * peak
 
 
 class Peak(NamedTuple):

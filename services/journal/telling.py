@@ -217,8 +217,9 @@ def _(data: events.RunEnded, _focus: Focus) -> Told:
 
 @_tell.register
 def _(data: events.KeysAdopted, _focus: Focus) -> Told:
+    whose = "keys" if data.rotated is None else f"a new key of {data.rotated}"
     return [
-        f"keys adopted under the root {data.root}: {quoted(data.reason)}",
+        f"{whose} adopted under the root {data.root}: {quoted(data.reason)}",
         *(f"{who} {key}" for who, key in data.keys.items()),
     ]
 

@@ -8,7 +8,7 @@ from services.simulator.orders import Order, Position
 from services.simulator.scripted import Scene
 from services.simulator.state import Exchange, State
 from shared.protocol.market import Side
-from shared.protocol.money import ZERO, Exact
+from shared.protocol.money import ZERO, Exact, NumberError
 
 
 def cost(quantity: Decimal, limit: Decimal) -> Decimal:
@@ -41,7 +41,7 @@ def positions(exchange: Exchange, state: State) -> list[Position]:
 
 
 def net_liquidation(exchange: Exchange, state: State) -> Exact | None:
-    """Cash and holdings in the base currency, None if a holding has no price at all.
+    """Cash and holdings in the base currency, None if a holding has no price at all or the sum is beyond all bounds.
 
     A holding without a price now is valued at its newest known close, as brokers do.
     """
@@ -54,4 +54,7 @@ def net_liquidation(exchange: Exchange, state: State) -> Exact | None:
             if price is None:
                 return None
             total += quantity * price * rates[exchange.currency_of(symbol)]
-        return Exact(total)
+        try:
+            return Exact(total)
+        except NumberError:
+            return None

@@ -19,6 +19,9 @@ MAX_NAMES: Final = 1_000
 MAX_TIMES: Final = 100
 MAX_AGE_S: Final = 30 * 86_400
 MAX_WITHHELD: Final = 1_000
+MOST_PRICE: Final = Exact(10**15)
+MOST_FACTOR: Final = Exact(10**6)
+MOST_SHARES: Final = Exact(10**9)
 EVERYTHING: Final = "*"
 TO_THE_END: Final = "end"
 
@@ -97,6 +100,8 @@ class QuoteScript(When, frozen=True, kw_only=True):
             raise ValueError("give one of: prices (bid, ask, last), factor, absent = true; or age_s alone")
         if any(number <= ZERO for number in (*prices, self.factor) if number is not None):
             raise ValueError("prices and factor are greater than 0; absent = true where there is none")
+        if any(price > MOST_PRICE for price in prices) or (self.factor is not None and self.factor > MOST_FACTOR):
+            raise ValueError(f"a price is at most {MOST_PRICE}, a factor at most {MOST_FACTOR}")
         if self.bid is not None and self.ask is not None and self.bid > self.ask:
             raise ValueError(f"bid = {self.bid} is above ask = {self.ask}")
 
@@ -128,6 +133,8 @@ class FxScript(When, frozen=True, kw_only=True):
             raise ValueError('give rate = "…" or absent = true')
         if self.rate is not None and self.rate <= ZERO:
             raise ValueError("a rate is greater than 0")
+        if self.rate is not None and self.rate > MOST_FACTOR:
+            raise ValueError(f"a rate is at most {MOST_FACTOR}")
 
 
 class OrderScript(When, frozen=True, kw_only=True):
@@ -154,6 +161,8 @@ class AdjustScript(When, frozen=True, kw_only=True):
         shares, cash = self.symbol is not None and bool(self.quantity), self.currency is not None and bool(self.amount)
         if shares == cash:
             raise ValueError("give symbol and quantity, or currency and amount, neither of them 0")
+        if abs(self.quantity) > MOST_SHARES or abs(self.amount) > MOST_PRICE:
+            raise ValueError(f"at most {MOST_SHARES} shares or an amount of {MOST_PRICE}")
         if self.session is None:
             raise ValueError("session is missing: an adjustment happens once")
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from services.simulator.orders import Terms
+from services.simulator.orders import EXCHANGE, Terms
 from services.simulator.prices import PriceFile
 from services.simulator.scenario import Scenario
 from shared.protocol.files import FileRefused, read_regular
@@ -41,6 +41,8 @@ def check_scenario(scenario: Scenario, prices: PriceFile, terms: Terms) -> None:
     sessions = {day.isoformat() for day in prices.sessions}
     _refuse("no sessions of the data", [day for day in scenario.days() if day not in sessions])
     _refuse("no names of the data", [symbol for symbol in scenario.symbols() if symbol not in prices.columns])
+    exchanges = {EXCHANGE, *(entry.exchange for entry in scenario.listing if entry.exchange)}
+    _refuse("exchanges where nothing is listed", sorted({entry.exchange for entry in scenario.closed} - exchanges))
     known = {terms.base_currency, *terms.fx, *(entry.currency for entry in scenario.fx if entry.rate and not entry.session)}
     wanted = {entry.currency for entry in scenario.listing if entry.currency} | {entry.currency for entry in scenario.adjust}
     lacking = sorted(currency for currency in wanted if currency and currency not in known)

@@ -83,7 +83,8 @@ class Keyring:
     def _trust(self, root: str, where: str) -> None:
         if self.root is not None and root != self.root:
             raise LogBroken(
-                f"{where} adopts keys under the root key {root}, but this desk trusts {self.root}: the log is another desk's"
+                f"{where} adopts keys under the root key {root}, but this desk trusts {self.root}: "
+                "the log is another desk's, or root.pub and [desk] root_key are not this log's"
             )
         self.root = root
 

@@ -1,13 +1,17 @@
 """What a service last saw of the log, kept outside of it: JetStream does not prove its own completeness (`spec/bus.md`, C5)."""
 
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from shared.bus.folder import SEEN_FILE
 from shared.bus.ports import Log, LogBroken, LogInfo
 from shared.protocol.envelope import canonical, sha256_hex
+from shared.protocol.files import FileRefused, read_regular
 from shared.protocol.ids import STREAM
+
+MAX_BYTES: Final = 4096
 
 
 class Seen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -27,10 +31,8 @@ def read_seen(folder: Path) -> Seen | None:
     """What stands in a service's folder, None if there is no file; raises `ValueError` for one that cannot be read."""
     path = folder / SEEN_FILE
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Seen)
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.DecodeError) as error:
+        return msgspec.json.decode(read_regular(path, MAX_BYTES), type=Seen) if path.exists() else None
+    except (FileRefused, OSError, msgspec.DecodeError) as error:
         raise ValueError(f"{path}: {error}") from error
 
 

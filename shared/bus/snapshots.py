@@ -1,6 +1,7 @@
 """`snapshot.json`: the folded state in a service's own folder, so that a restart need not fold the whole log. Disposable."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Never
 
@@ -17,11 +18,13 @@ from shared.ledger.hashing import state_hash
 from shared.ledger.packing import pack, unpack
 from shared.ledger.state import State
 from shared.protocol.envelope import EnvelopeError, canonical, sha256_hex
+from shared.protocol.files import FileRefused, read_regular
 
 FORMAT: Final = 1
 EVERY: Final = 5_000
 """Sequences between two snapshots."""
 LOOK_EVERY_S: Final = 1.0
+MAX_BYTES: Final = 1024 * 1024 * 1024
 EMPTY: Final = b'"checksum":""'
 
 _log = structlog.get_logger("bus")
@@ -95,10 +98,10 @@ class Snapshots:
         if self._path is None:
             return
         try:
-            content = self._path.read_bytes()
-        except FileNotFoundError:
-            return
-        except OSError as error:
+            if not self._path.exists():
+                return
+            content = read_regular(self._path, MAX_BYTES)
+        except (FileRefused, OSError) as error:
             self._discard(str(error))
             return
         try:
@@ -107,7 +110,7 @@ class Snapshots:
             self._discard(f"it cannot be read: {error}")
 
     async def _use(self, found: Snapshot, limit: int | None) -> None:
-        fault = found.fault()
+        fault = found.fault() or self._is_foreign(found)
         last = None if fault else await self._log.get(found.seq)
         if fault is None and (last is None or sha256_hex(last.payload) != found.event_sha256):
             fault = f"sequence {found.seq} of the log is not the event that it knows"
@@ -127,9 +130,18 @@ class Snapshots:
         self._at = found.seq
         _log.info("folding goes on behind a snapshot", seq=found.seq)
 
+    def _is_foreign(self, found: Snapshot) -> str | None:
+        """Why another service must have written it, None if nothing says so: it does not know which ids we have used."""
+        own = f"ev.{self._follower.author}."
+        for name, mark in found.prefixes.items():
+            if bool(mark.ids) != (mark.n > 0 and name.startswith(own)):
+                return f"it is another service's: of {name} it {'knows' if mark.ids else 'does not know'} the ids"
+        return None
+
     def _discard(self, why: str) -> None:
         assert self._path is not None
-        self._path.unlink(missing_ok=True)
+        with suppress(OSError):  # a folder in its place, a file system that may only be read: it is not used, and that is enough
+            self._path.unlink(missing_ok=True)
         _log.warning("snapshot removed, the log is folded from the start", file=str(self._path), why=why)
 
     async def run(self) -> Never:

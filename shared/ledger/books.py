@@ -26,8 +26,8 @@ def flow(book: Book, amount: Exact) -> Book:
     """The book after a deposit of base currency, or with a negative amount a withdrawal.
 
     Units × (V + d) / V, and so peak, previous valuation and the value from which the day's loss counts; with V = 0 a deposit buys
-    units at 1 and sets the peak. So a flow is never profit or loss and moves neither drawdown nor daily loss. Operators' flows
-    are refused while V is not known.
+    units at 1 and sets the peak. Where nothing is left or was, a breach ends with what fell. So a flow is never profit or loss
+    and moves neither drawdown nor daily loss. Operators' flows are refused while V is not known.
     """
     value = known_value(book)
     value = book.cash if value is None else value
@@ -42,10 +42,10 @@ def flow(book: Book, amount: Exact) -> Book:
         )
         if value <= 0:
             flows = Exact(book.loss_flows + amount)
-            return replace(base, units=Exact(book.units + amount), peak=after, previous=None, loss_flows=flows)
+            return replace(base, units=Exact(book.units + amount), peak=after, previous=None, loss_flows=flows, breach=None)
         if not after:
             emptied = None if book.loss_start is None else Exact(-book.loss_start)
-            return replace(base, units=ZERO, peak=ZERO, previous=None, loss_flows=emptied or ZERO)
+            return replace(base, units=ZERO, peak=ZERO, previous=None, loss_flows=emptied or ZERO, breach=None)
         return replace(
             base,
             units=divide(book.units * after, value),

@@ -69,6 +69,17 @@ class Auditor(Protection):
         if free < 0:
             self.say(event, f"takes {amount} out, which leaves {free} free")
 
+    def _adjustmentbooked(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        """What an operator accepted: cash and shares of the books that have a part in it."""
+        for share in data.get("shares", ()):
+            book = self.books[share["book"]]
+            book.cash += Decimal(share["cash"])
+            if share.get("quantity") is not None:
+                key = f"{data['symbol']}:{data['currency']}"
+                book.held[key] += Decimal(share["quantity"])
+                if book.held[key] < 0:
+                    self.say(event, f"leaves {book.held[key]} of {key}")
+
     def _bookclosed(self, event: dict[str, Any], data: dict[str, Any]) -> None:
         self._cashwithdrawn(event, data)
         book = self.books[event["book"]]

@@ -67,6 +67,9 @@ class Protection:
             seen = {self.observed[name]["at"] for name in data["evidence"]}
             if event["book"] not in self.breached or len(seen) < self.policy["limits"]["drawdown_confirmations"]:
                 self.say(event, f"trips on {len(seen)} observations")
+            value, peak = Decimal(data["value"]), Decimal(data["peak"])
+            if (peak - value) * HUNDRED < Decimal(self.policy["limits"].get("max_drawdown_pct", "25")) * peak or peak <= value:
+                self.say(event, f"trips at {value} of the peak {peak}")
         self._haltordered(event, data)
 
     def _haltordered(self, event: dict[str, Any], data: dict[str, Any]) -> None:

@@ -1,6 +1,8 @@
 """What an operator accepts of the broker's account: what belongs to no book, and money or shares that no order explains."""
 
+import re
 from collections.abc import Mapping
+from datetime import date
 from decimal import Decimal
 from typing import Annotated, Final
 
@@ -34,6 +36,7 @@ DIVIDEND: Final = "dividend"
 INTEREST: Final = "interest"
 POSITION: Final = "position"
 CENTS: Final = 2
+CURRENCY: Final = re.compile(r"[A-Z]{3}", re.ASCII)
 
 Kind = Annotated[
     str, msgspec.Meta(pattern="^(dividend|interest|fee|position)$", description="dividend, interest, fee or position")
@@ -129,6 +132,13 @@ class Adjust(Operation, frozen=True, tag="adjust"):
             raise CommandRefused("bad_request", f"a {self.kind} has no quantity and no cost")
         if self.kind != DIVIDEND and self.ex_date is not None:
             raise CommandRefused("bad_request", f"a {self.kind} has no ex-date")
+        if self.ex_date is not None and not _is_day(self.ex_date):
+            raise CommandRefused("bad_request", f"ex_date: there is no day {self.ex_date}")
+        if self.fx is not None and not number_of(self.fx, "fx"):
+            raise CommandRefused("bad_request", "fx must be above 0")
+        symbol, colon, currency = (self.symbol or "").partition(":")
+        if self.symbol is not None and (not symbol.strip() or (colon and not CURRENCY.fullmatch(currency))):
+            raise CommandRefused("bad_request", f"{self.symbol} is no symbol like AAPL, or with its currency AAPL:USD")
 
     def _is_split(self) -> bool:
         return self.pro_rata or (self.kind == DIVIDEND and self.book is None)
@@ -221,6 +231,15 @@ def split(amount: Exact, weights: Mapping[str, Exact], nobodys: Exact) -> tuple[
         if nobodys <= ZERO:
             parts[-1] = Exact(amount - sum(parts[:-1], Decimal(0)))
     return tuple(Share(name, part) for name, part in zip(found, parts, strict=True))
+
+
+def _is_day(text: str) -> bool:
+    """Whether a text that looks like a date is one."""
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def unexplained_cash(account: Account, currency: str) -> Exact:

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from services.desk.operations.base import CommandRefused, Operation, Tools
-from services.desk.rotation import RotationRefused
+from services.desk.rotation import RotationRefused, name_of
 from services.desk.tally import DeskState
 from shared.bus.keys import KeyFileError
 from shared.protocol.envelope import Draft
@@ -37,8 +37,8 @@ class Rotate(Operation, frozen=True, tag="rotate"):
             raise CommandRefused("no_file", f"the new key cannot be written: {error}") from error
 
     def is_said_by(self, book: str, data: EventData) -> bool:
-        """Same reason: which key it was stands in the event before."""
-        return isinstance(data, KeysAdopted) and data.reason == self.reason
+        """Same key and reason."""
+        return isinstance(data, KeysAdopted) and (data.rotated, data.reason) == (name_of(self.who), self.reason)
 
     def told(self) -> str:
         """Whose key."""

@@ -46,11 +46,15 @@ class ClockAdvanced(Data, frozen=True):
 
 
 class KeysAdopted(Data, frozen=True):
-    """From here on these public keys sign: by author, a source's as `agent/<book>`. Itself it is signed by `root`."""
+    """From here on these public keys sign: by author, a source's as `agent/<book>`. Itself it is signed by `root`.
+
+    `rotated` names the one that is new; null for the first keys.
+    """
 
     keys: dict[str, str]
     root: str
     reason: str
+    rotated: str | None = None
 
 
 class PolicyAdopted(Data, frozen=True):

@@ -95,6 +95,12 @@ def test_a_verdict_with_the_agents_key_placed_by_an_administrator_is_named_and_n
     assert dropped(folder) == [(seq, "not signed with the key of gate that is in force")]
     for service in ("executor", "gate", "agent", "journal"):
         assert seq in alarmed(folder, service), service
+    why = "not signed with the key of gate that is in force"
+    status = command("status", "--dir", str(folder)).stdout
+    assert f"no facts and count for nothing: 1; the newest stands at sequence {seq} ({why})" in status
+    told = command("explain", run, "--dir", str(folder))
+    assert told.stdout.endswith("left out: 1 message of that log that counts for nothing\n")
+    assert told.stderr == ""
 
 
 def _frozen_before_a_verdict(watcher: Watcher, gate: int) -> Message | None:
@@ -156,6 +162,16 @@ def test_keys_are_rotated_while_no_desk_runs_the_desks_own_too(short: Finished, 
         "desk:KeysAdopted:r-desk",
         "desk:KeysAdopted:r-rule_breaker",
     ]
+    junk = folder / "keys" / "gate.nk.new"
+    junk.write_text("junk")
+    junk.chmod(0o600)
+    unusable = command("keys", "rotate", "gate", "--reason", "drill", "--dir", str(folder))
+    assert unusable.returncode == 2
+    assert f"{junk.name} is not usable: it holds no seed of a key; remove it, and rotate the key again" in unusable.stderr
+    junk.unlink()
+    other = command("keys", "rotate", "gate", "--reason", "drill", "--request", "r-desk", "--dir", str(folder))
+    assert other.returncode == 2
+    assert "request r-desk was another command" in other.stderr
     refused = command("keys", "rotate", "nobody", "--reason", "drill", "--dir", str(folder))
     assert refused.returncode == 2
     assert "no key of nobody is in force" in refused.stderr

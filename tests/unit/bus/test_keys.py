@@ -1,5 +1,6 @@
 """Key files: private, whole, and never shown."""
 
+import multiprocessing
 import os
 import stat
 from pathlib import Path
@@ -87,3 +88,50 @@ def test_the_secret_is_not_in_the_text_of_a_key(folder: KeyFolder) -> None:
     key = folder.read("desk")
     assert key.public in repr(key)
     assert folder.file("desk").read_text().strip() not in f"{key!r} {key}"
+
+
+def made_in(path: str) -> dict[str, str]:
+    """What one of several processes finds after making what is missing."""
+    folder = KeyFolder(Path(path))
+    folder.make_missing(MANY)
+    return {name: folder.read(name).public for name in MANY}
+
+
+MANY = (ROOT, *(f"agent/book_{n}" for n in range(20)))
+
+
+def test_several_processes_that_make_keys_at_once_have_the_same_ones(tmp_path: Path) -> None:
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        for attempt in range(5):
+            folder = str(tmp_path / f"keys{attempt}")
+            first, *others = pool.map(made_in, [folder] * 3, chunksize=1)
+            assert others == [first, first]
+
+
+@pytest.mark.parametrize("content", ["", "x", "U" + "A" * 55, "O" + "A" * 55])
+def test_a_kept_root_that_is_no_root_key_is_refused_by_its_path(folder: KeyFolder, content: str) -> None:
+    folder.root_file.write_text(content)
+    with pytest.raises(KeyFileError, match=r"root\.pub holds no public root key"):
+        folder.kept_root()
+
+
+def test_what_is_made_or_kept_is_flushed_with_its_folder(folder: KeyFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[str] = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        flushed.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    folder.make_missing(["gate"])
+    assert flushed == ["gate.nk.part", "keys"]
+
+
+@pytest.mark.parametrize("name", ["desk.nk", "root.nk", "root.pub"])
+def test_a_pipe_in_the_place_of_a_file_is_refused_and_not_waited_for(folder: KeyFolder, name: str) -> None:
+    path = folder.path / name
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    with pytest.raises(KeyFileError, match=r"is no regular file"):
+        folder.kept_root() if name == "root.pub" else folder.read(path.stem)

@@ -1,5 +1,6 @@
 """A snapshot is used only for the log and the build that it was made of."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -38,14 +39,14 @@ async def log_of(sessions: int = SESSIONS) -> MemoryLog:
     return log
 
 
-def participant(log: MemoryLog) -> Participant[State]:
-    """A gate on it."""
-    return Participant(log, MemoryRpc(), author="gate", instance="1-gate", desk="desk", state=State(), apply=apply)
+def participant(log: MemoryLog, author: str = "gate") -> Participant[State]:
+    """A gate, or another author, on it."""
+    return Participant(log, MemoryRpc(), author=author, instance=f"1-{author}", desk="desk", state=State(), apply=apply)
 
 
-async def folded(log: MemoryLog, folder: Path, limit: int | None = None) -> tuple[Participant[State], int]:
+async def folded(log: MemoryLog, folder: Path, limit: int | None = None, author: str = "gate") -> tuple[Participant[State], int]:
     """A gate that is ready, and behind which sequence it began to fold; it leaves a snapshot."""
-    gate = participant(log)
+    gate = participant(log, author)
     snapshots = Snapshots(log, gate, folder)
     await snapshots.restore(limit)
     began = gate.cursor
@@ -116,6 +117,29 @@ async def test_that_of_another_log_is_removed(tmp_path: Path) -> None:
     shorter = await log_of(SESSIONS - 1)
     gate, began = await folded(shorter, tmp_path)
     assert (began, gate.cursor) == (0, len(shorter.stored))
+
+
+@pytest.mark.parametrize("author", ["executor", "agent", "desk", "journal"])
+async def test_that_of_another_service_is_removed_for_it_does_not_know_which_ids_were_used(tmp_path: Path, author: str) -> None:
+    log = await log_of()
+    await folded(log, tmp_path, author=author)
+    gate, began = await folded(log, tmp_path)
+    assert began == 0
+    assert gate.prefixes.of("gate", "_desk").ids
+
+
+async def test_a_pipe_in_its_place_is_removed_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / SNAPSHOT_FILE)
+    _, began = await folded(await log_of(), tmp_path)
+    assert began == 0
+    assert (tmp_path / SNAPSHOT_FILE).is_file()
+
+
+async def test_what_cannot_be_removed_is_not_used_either(tmp_path: Path) -> None:
+    log = await log_of()
+    (tmp_path / SNAPSHOT_FILE).mkdir()
+    gate, began = await folded(log, tmp_path)
+    assert (began, gate.cursor) == (0, len(log.stored))
 
 
 async def test_it_is_left_alone_where_older_events_are_needed(tmp_path: Path) -> None:

@@ -341,6 +341,12 @@ def test_shares_that_went_by_hand_leave_a_book_with_their_part_of_the_cost() -> 
         {"kind": "fee", "book": "eq", "pro_rata": True},
         {"kind": "interest", "quantity": "1"},
         {"kind": "fee", "ex_date": "2022-10-03"},
+        {"kind": "dividend", "symbol": "AAA", "ex_date": "2022-99-99"},
+        {"kind": "interest", "amount": "5", "currency": "EUR", "fx": "0"},
+        {"kind": "interest", "amount": "5", "currency": "EUR", "fx": "0.0"},
+        {"kind": "position", "symbol": "AAA:USD:X", "quantity": "5", "fx": "1"},
+        {"kind": "position", "symbol": ":USD", "quantity": "5"},
+        {"kind": "position", "symbol": "AAA:x", "quantity": "5", "fx": "1"},
         {"kind": "gift"},
     ],
 )

@@ -13,6 +13,7 @@ from shared.protocol.events import (
     FlattenOrdered,
     HaltReset,
     MarketObserved,
+    PolicyAdopted,
     ProposalMade,
     RunEnded,
     RunStopped,
@@ -320,6 +321,18 @@ def test_a_policy_with_one_confirmation_trips_at_the_first_breach() -> None:
     scribe.looked()
     scribe.watched("7000", breach(1))
     assert scribe.owes() == [("gate", "HaltTripped", "eq-20221003T150000Z")]
+
+
+@pytest.mark.parametrize(("limit", "trips"), [("30", True), ("30.00000001", False)])
+def test_a_policy_adopted_behind_a_breach_trips_only_if_it_is_one_under_it_too(limit: str, trips: bool) -> None:
+    scribe = Protected()
+    scribe.clock("watch", WATCH)
+    scribe.looked()
+    scribe.watched("7000", breach(1))
+    assert scribe.owes() == []
+    wider = replace(POLICY, limits=replace(POLICY.limits, max_drawdown_pct=Exact(limit), drawdown_confirmations=1))
+    scribe.write("desk", PolicyAdopted(wider, (), "p2", "wider, but at once"), "p2")
+    assert [kind for _, kind, _ in scribe.owes()] == (["HaltTripped"] if trips else [])
 
 
 def test_a_second_trip_in_one_step_is_another_event() -> None:

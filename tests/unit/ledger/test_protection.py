@@ -5,7 +5,7 @@ import pytest
 from shared.ledger.hashing import hashed_book
 from shared.ledger.packing import pack, unpack
 from shared.ledger.state import Halt, halts_of
-from shared.protocol.events import FlattenOrdered, HaltReset, OrderWithheld
+from shared.protocol.events import CashDeposited, CashWithdrawn, FlattenOrdered, HaltReset, OrderWithheld
 from shared.protocol.ids import DESK_BOOK
 from shared.protocol.money import Exact
 from shared.protocol.reasons import OrderEnd, Withheld
@@ -374,3 +374,23 @@ def test_a_kill_switch_names_its_cause_in_the_halt() -> None:
     scribe.tripped()
     assert scribe.book().halt == Halt("full", "it fell", "kill_switch", True)
     assert scribe.state.now == SLOT
+
+
+@pytest.mark.parametrize("again", ["0", "500"])
+def test_where_nothing_is_left_a_breach_ends_with_what_fell(again: str) -> None:
+    scribe = Protected()
+    for symbol in ("AAA", "BBB"):
+        scribe.fill(f"20220901T1030-eq-2-{symbol}", f"s-{symbol}", symbol, SELL, "10", "1")
+    scribe.watched(str(scribe.book().cash), breach(1))
+    scribe.write("desk", CashWithdrawn(scribe.book().cash, "all of it"), "w1", book="eq")
+    if again != "0":
+        scribe.write("desk", CashDeposited(Exact(again), "anew"), "d1", book="eq")
+    assert (scribe.book().breach, scribe.book().peak) == (None, Exact(again))
+
+
+def test_a_breach_stays_through_other_flows() -> None:
+    scribe = Protected()
+    scribe.watched("7000", breach(1))
+    scribe.write("desk", CashDeposited(Exact(5000), "more"), "d1", book="eq")
+    scribe.write("desk", CashWithdrawn(Exact(5000), "less"), "w1", book="eq")
+    assert scribe.book().breach == breach(1)

@@ -72,6 +72,15 @@ def test_toml_and_json_of_the_same_content_have_one_hash_and_an_empty_one_has_no
         ('[[fx]]\ncurrency = "AUD"', 'give rate = "…" or absent = true'),
         ('[[fx]]\ncurrency = "AUD"\nrate = 0', "greater than 0"),
         ('[[order]]\nthen = "vanish"', "Invalid enum value 'vanish' - at `$.order[0].then`"),
+        ('[[quote]]\nsymbol = "A"\nlast = 1000000000000000.01', "a price is at most"),
+        ('[[quote]]\nsymbol = "A"\nfactor = 1000001', "a factor at most 1000000"),
+        ('[[fx]]\ncurrency = "AUD"\nrate = 1000001', "a rate is at most 1000000"),
+        ('[[adjust]]\nsession = "2022-10-04"\nsymbol = "A"\nquantity = -1000000001', "at most 1000000000 shares"),
+        (
+            '[[adjust]]\nsession = "2022-10-04"\ncurrency = "USD"\namount = 1e15\n[[adjust]]\nsession = "2022-10-04"\n'
+            'currency = "USD"\namount = 1e16',
+            "at `$.adjust[1]`",
+        ),
         ('[[adjust]]\nsession = "2022-10-04"\nsymbol = "A"', "give symbol and quantity, or currency and amount"),
         ('[[adjust]]\nsymbol = "A"\nquantity = 1', "session is missing"),
         ('[[withhold]]\nquery = "quotes"', "Invalid enum value 'quotes'"),
@@ -118,6 +127,14 @@ def test_sessions_names_and_currencies_are_checked_against_the_prices(tmp_path, 
 def test_a_listing_in_a_currency_with_a_rate_from_the_start_passes(tmp_path):
     scenario = read(tmp_path, '[[fx]]\ncurrency = "AUD"\nrate = "0.65"\n[[listing]]\nsymbols = ["A"]\ncurrency = "AUD"')
     check_scenario(scenario, price_file(tmp_path, PRICES), Terms())
+
+
+def test_an_exchange_that_is_closed_is_one_where_something_is_listed(tmp_path):
+    closed = "".join(f'[[closed]]\nexchange = "{name}"\n' for name in ("SMART", "XETR"))
+    listed = '[[listing]]\nsymbols = ["A"]\nexchange = "XETR"'
+    check_scenario(read(tmp_path, closed + listed), price_file(tmp_path, PRICES), Terms())
+    with pytest.raises(ScenarioError, match="names exchanges where nothing is listed: XETR"):
+        check_scenario(read(tmp_path, closed), price_file(tmp_path, PRICES), Terms())
 
 
 def test_books_are_due_unless_they_idle_or_the_agents_are_dead(tmp_path):

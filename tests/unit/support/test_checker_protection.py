@@ -96,13 +96,18 @@ def test_an_order_approved_under_a_halt_is_reported() -> None:
     assert [line for line in breaches(rows) if "approves BUY AAA:USD under a halt" in line]
 
 
-def test_a_kill_switch_on_one_observation_is_reported() -> None:
+@pytest.mark.parametrize(
+    ("value", "said"), [("7000", "trips on 1 observations"), ("7501", "trips at 7501 of the peak 10000"), ("10001", "trips at")]
+)
+def test_a_kill_switch_on_one_observation_or_above_its_limit_is_reported(value: str, said: str) -> None:
     valued = {"value": "7000", "peak": "10000", "breach": {"count": 1}}
     tripped = {
         "scope": "alpha",
         "kind": "full",
         "liquidate": True,
         "cause": "kill_switch",
+        "value": value,
+        "peak": "10000",
         "evidence": [f"executor:MarketObserved:{RUN}"],
     }
     rows = [*clean(), ["gate", "BookValued", RUN, valued], ["gate", "HaltTripped", RUN, tripped]]
@@ -112,7 +117,7 @@ def test_a_kill_switch_on_one_observation_is_reported() -> None:
         None,
         {"policy": {**rows[0][3]["policy"], "limits": {**LIMITS, "drawdown_confirmations": 2}}},
     ]
-    assert [line for line in breaches(rows) if "trips on 1 observations" in line]
+    assert [line for line in breaches(rows) if said in line]
 
 
 @pytest.mark.parametrize("breach", [{"count": 1}, None])
