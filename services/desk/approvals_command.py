@@ -13,7 +13,7 @@ NOTHING = "no order waits for approval"
 
 def show_approvals(layout: Layout, *, as_json: bool) -> None:
     """Print what waits; raises `DeskError`."""
-    configure_logs("desk", "warning")
+    configure_logs("desk", "critical")
     found = summary(folded(layout)).approvals
     if as_json:
         show_json({"approvals": msgspec.to_builtins(found, enc_hook=str)})

@@ -15,7 +15,7 @@ from shared.bus.logs import configure_logs
 
 def explain(layout: Layout, name: str, *, as_json: bool) -> None:
     """Print every event of what `name` names; raises `DeskError`, for an unknown name a `UsageError` with the nearest ones."""
-    configure_logs("desk", "warning")
+    configure_logs("desk", "critical")
     try:
         subject = read_subject(name)
 

@@ -37,7 +37,7 @@ def init(layout: Layout, books: Iterable[str], *, as_json: bool) -> None:
 
 def show(layout: Layout, *, as_json: bool) -> None:
     """Print the public keys in force, or without a log those of the key files; raises `DeskError`."""
-    configure_logs("desk", "warning")
+    configure_logs("desk", "critical")
     if not layout.has_log:
         if not layout.keys.is_dir():
             raise UsageError(f"there are no keys in {layout.root}: `propdesk keys init` makes them")

@@ -92,7 +92,7 @@ def adopt(layout: Layout, file: Path, reason: str, request: str | None, *, as_js
 
 def in_force(layout: Layout) -> tuple[int, PolicyAdopted]:
     """The policy in force and where it stands; raises `DeskError`."""
-    configure_logs("desk", "warning")
+    configure_logs("desk", "critical")
     state = folded(layout)
     if state.policy is None:
         raise UsageError(f"no policy is in force in {layout.root} yet: start a run first")

@@ -40,7 +40,7 @@ def simulator(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Serve the stand-in for IB Gateway alone, for any client of Interactive Brokers."""
+    """Serve the stand-in for IB Gateway alone, for any IBKR client."""
     from services.desk.simulator_command import SimulatorOptions, simulate
 
     options = SimulatorOptions(

@@ -18,6 +18,7 @@ from services.desk.stopped import Stopped, advice, read_stopped
 from services.desk.wording import counted
 from services.journal.read import Counts, ReadModels, ReadModelsUnavailable
 from services.journal.rows import BookRow
+from services.journal.story import printable
 from services.journal.summary import BookSummary
 from shared.protocol.money import Exact, two_decimals
 
@@ -27,6 +28,7 @@ MAX_FILLS: Final = 10_000_000
 MAX_RUNS: Final = 10_000_000
 UNFINISHED: Final = "unfinished"
 MAX_RULES: Final = 20
+MAX_DROPPED: Final = 1000
 UNKNOWN: Final = "unknown"
 
 
@@ -72,6 +74,14 @@ class Blocked(msgspec.Struct, frozen=True):
     orders: int
 
 
+class Dropped(msgspec.Struct, frozen=True):
+    """Messages of the log that are no facts: how many (at most `MAX_DROPPED` are counted), where the newest stands, and why."""
+
+    messages: int
+    seq: int
+    why: str
+
+
 class Status(msgspec.Struct, frozen=True):
     """What `--json` prints. `running` is the pid of the desk; `last_seq` the sequence that the read models have.
 
@@ -88,6 +98,7 @@ class Status(msgspec.Struct, frozen=True):
     newest: str | None = None
     stopped: Stopped | None = None
     standing: Standing = Standing()
+    dropped: Dropped | None = None
 
 
 def show_status(layout: Layout, *, as_json: bool) -> None:
@@ -116,7 +127,23 @@ def status_of(models: ReadModels, running: int | None, layout: Layout) -> Status
     blocked = tuple(Blocked(row.book, row.rule, row.orders) for row in models.blocked_by()[:MAX_RULES])
     begun = sum(book.runs.get(UNFINISHED, 0) for book in books)
     newest = next(iter(models.events(limit=1)), None)
-    return Status(running, models.cursor(), books, _open(models), blocked, begun, newest.at if newest else None, standing=found)
+    return Status(
+        running=running,
+        last_seq=models.cursor(),
+        books=books,
+        open_orders=_open(models),
+        blocked=blocked,
+        unfinished=begun,
+        newest=newest.at if newest else None,
+        standing=found,
+        dropped=_dropped(models),
+    )
+
+
+def _dropped(models: ReadModels) -> Dropped | None:
+    """What somebody stored that counts for nothing; None if there is no such message."""
+    rows = models.dropped(limit=MAX_DROPPED)
+    return Dropped(len(rows), rows[0].seq, rows[0].why) if rows else None
 
 
 def _book(models: ReadModels, book: BookRow, counts: Counts, now: BookSummary | None) -> BookStatus:
@@ -178,6 +205,7 @@ def lines(found: Status, layout: Layout) -> list[str]:
         *([] if found.stopped is None else [f"stopped at {found.stopped.at}: {found.stopped.reason}", advice(layout)]),
         *plain(rows),
         *standing_lines(found.standing, layout),
+        *([] if found.dropped is None else [printable(_dropped_line(found.dropped))]),
         *(
             f"runs of {book.book}: {', '.join(f'{status} {n}' for status, n in book.runs.items())}"
             for book in found.books
@@ -186,6 +214,13 @@ def lines(found: Status, layout: Layout) -> list[str]:
         *(f"blocked in {row.book}: {row.rule} {row.orders}" for row in found.blocked),
         *(f"open: {o.order}  {o.side} {o.quantity} {o.symbol} at {o.limit} ({o.state})" for o in found.open_orders),
     ]
+
+
+def _dropped_line(found: Dropped) -> str:
+    """Nobody but a source, a stolen key or an administrator leaves such messages: it is said for as long as they stand."""
+    most = " or more" if found.messages >= MAX_DROPPED else ""
+    where = f"the newest stands at sequence {found.seq} ({found.why})"
+    return f"messages in the log that are no facts and count for nothing: {found.messages}{most}; {where}"
 
 
 def _who(found: Status) -> str:

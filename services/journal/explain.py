@@ -7,7 +7,7 @@ from services.journal.subject import Subject
 from shared.bus.follower import ONLY_READS, Follower
 from shared.bus.keyring import Keyring
 from shared.bus.participant import instance_name
-from shared.bus.ports import Log
+from shared.bus.ports import Log, Stored
 from shared.protocol.envelope import Event
 
 
@@ -26,10 +26,17 @@ async def explain(log: Log, subject: Subject, keyring: Keyring | None = None) ->
             gatherer.take(event)
         return cursor + 1
 
-    follower = Follower(log, author=ONLY_READS, instance=instance_name(), state=0, apply=take, keyring=keyring)
+    dropped = 0
+
+    def drop(stored: Stored, _why: str) -> None:
+        """Count what is left out."""
+        nonlocal dropped
+        dropped += stored.seq <= last
+
+    follower = Follower(log, author=ONLY_READS, instance=instance_name(), state=0, apply=take, keyring=keyring, on_drop=drop)
     if last:
         try:
             await follower.start()
         finally:
             await follower.close()
-    return replace(gatherer.result(last), signed=keyring is not None and keyring.required)
+    return replace(gatherer.result(last), signed=keyring is not None and keyring.required, dropped=dropped)

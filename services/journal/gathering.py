@@ -34,7 +34,8 @@ class Unknown(Exception):
 class Explanation(msgspec.Struct, frozen=True):
     """Every event of `about` in log order, and the policy under which it was judged. The log was read up to `last_seq`.
 
-    `signed`: the signature of each was checked with the key in force at its place.
+    `signed`: the signature of each was checked with the key in force at its place. `dropped`: so many messages of that log are no
+    facts and were left out.
     """
 
     kind: Kind
@@ -46,6 +47,7 @@ class Explanation(msgspec.Struct, frozen=True):
     policy: Event | None
     last_seq: int
     signed: bool = False
+    dropped: int = 0
 
     @property
     def index(self) -> int | None:

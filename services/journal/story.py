@@ -73,6 +73,7 @@ def document(explanation: Explanation) -> dict[str, object]:
         "policy": adopted,
         "signed": explanation.signed,
         "last_seq": explanation.last_seq,
+        "dropped": explanation.dropped,
         "events": [_event(event) for event in explanation.events],
     }
 
@@ -172,6 +173,10 @@ def _end(data: Data) -> str:
     return "intended"
 
 
+def _count_for(number: int) -> str:
+    return "counts for" if number == 1 else "count for"
+
+
 def _head(explanation: Explanation) -> str:
     """What it is and how it ended."""
     of = f" of order {explanation.order}" if explanation.kind is Kind.EXECUTION else ""
@@ -193,3 +198,5 @@ def _tail(explanation: Explanation) -> Iterable[str]:
         "up to there every writer's events follow one another without a gap (n and prev)"
         + (", and each is signed with its writer's key" if explanation.signed else "")
     )
+    if explanation.dropped:
+        yield f"left out: {counted(explanation.dropped, 'message')} of that log that {_count_for(explanation.dropped)} nothing"

@@ -48,7 +48,7 @@ class LineLog:
 
 
 def configure_logs(service: str, level: str = "info", *, instance: str | None = None) -> None:
-    """Send all logs of this process to stderr as JSON, with the service's name, from `level` (debug to error) on."""
+    """Send all logs of this process to stderr as JSON, with the service's name, from `level` (debug to critical) on."""
 
     def name_service(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
         event["service"] = service

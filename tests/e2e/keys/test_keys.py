@@ -95,6 +95,12 @@ def test_a_verdict_with_the_agents_key_placed_by_an_administrator_is_named_and_n
     assert dropped(folder) == [(seq, "not signed with the key of gate that is in force")]
     for service in ("executor", "gate", "agent", "journal"):
         assert seq in alarmed(folder, service), service
+    why = "not signed with the key of gate that is in force"
+    status = command("status", "--dir", str(folder)).stdout
+    assert f"no facts and count for nothing: 1; the newest stands at sequence {seq} ({why})" in status
+    told = command("explain", run, "--dir", str(folder))
+    assert told.stdout.endswith("left out: 1 message of that log that counts for nothing\n")
+    assert told.stderr == ""
 
 
 def _frozen_before_a_verdict(watcher: Watcher, gate: int) -> Message | None:

@@ -43,7 +43,8 @@ async def test_a_verdict_that_the_gate_did_not_sign_is_not_told_and_the_true_one
     assert not any(row.approved for row in verdict.expect(Verdict).decisions)
     lines = story(found)
     assert "blocked" in "\n".join(lines)
-    assert lines[-1].endswith("each is signed with its writer's key")
+    assert lines[-2].endswith("each is signed with its writer's key")
+    assert lines[-1] == "left out: 1 message of that log that counts for nothing"
 
 
 async def test_a_whole_log_explains_each_of_its_runs() -> None:

@@ -147,7 +147,8 @@ def test_the_document_holds_the_events_word_for_word_and_the_policy_in_force() -
     run = RUNS[0]
     found = json.loads(json.dumps(document(explained(run))))
     assert list(found) == [
-        "about", "kind", "run", "order", "execution", "outcome", "decision", "totals", "policy", "signed", "last_seq", "events",
+        "about", "kind", "run", "order", "execution", "outcome", "decision", "totals", "policy", "signed",
+        "last_seq", "dropped", "events",
     ]  # fmt: skip
     assert (found["about"], found["kind"], found["run"], found["outcome"]) == (run, "run", run, "ok")
     by_id = {event["id"]: (seq, event) for seq, event in enumerate(raw(), start=1)}
