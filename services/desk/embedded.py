@@ -23,15 +23,18 @@ Result = TypeVar("Result")
 Work = Callable[[Connection, DeskKeys], Awaitable[Result]]
 ROLE = "desk"
 CONNECT_WAIT_S = 10.0
+STARTING = "a desk is starting in {}: try again in a moment"
 
 
 def running_desk(layout: Layout) -> int | None:
     """The pid of the desk that runs in this directory, None if none does.
 
-    Raises `UsageError` if there is no log, or one that cannot be used.
+    Raises `UsageError` if there is no log, or one that cannot be used, `RunFailed` while a desk that starts has not made it yet.
     """
     check_access(layout)
     if not layout.has_log:
+        if is_held(layout) is not None:
+            raise RunFailed(STARTING.format(layout.root))
         raise UsageError(f"there is no event log in {layout.root}: start a run, or name the directory with --dir")
     return is_held(layout)
 
@@ -59,7 +62,7 @@ def with_running(layout: Layout, work: Work[Result]) -> Result:
     """Do `work` over the nats-server of the desk that runs in this directory."""
     url = url_of(layout)
     if url is None:
-        raise RunFailed(f"a desk is starting in {layout.root}: try again in a moment")
+        raise RunFailed(STARTING.format(layout.root))
     try:
         return asyncio.run(_connected(url, DeskKeys.prepare(layout), work))
     except BusError as error:

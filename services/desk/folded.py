@@ -3,6 +3,7 @@
 from services.desk.desk_keys import DeskKeys
 from services.desk.embedded import running_desk, with_log, with_running
 from services.desk.layout import Layout
+from services.desk.patience import patiently
 from shared.bus.follower import Follower
 from shared.bus.jetstream import Connection
 from shared.bus.participant import instance_name
@@ -14,7 +15,7 @@ READER = "reader"
 
 def folded(layout: Layout) -> State:
     """Everything that the log adds up to; raises `DeskError`, also where there is no log."""
-    return with_log(layout, fold) if running_desk(layout) is None else with_running(layout, fold)
+    return patiently(lambda: with_log(layout, fold) if running_desk(layout) is None else with_running(layout, fold))
 
 
 async def fold(connection: Connection, keys: DeskKeys) -> State:

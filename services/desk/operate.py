@@ -2,7 +2,6 @@
 
 import json
 import secrets
-import time
 from collections.abc import Callable
 
 import msgspec
@@ -11,10 +10,11 @@ from services.desk.commands import SUBJECT, Done, carry_out
 from services.desk.console import show, show_json
 from services.desk.desk_keys import DeskKeys
 from services.desk.embedded import running_desk, with_log, with_running
-from services.desk.errors import DeskError, DirectoryInUse, LogLost, RunFailed, UsageError
+from services.desk.errors import DeskError, UsageError
 from services.desk.layout import Layout
 from services.desk.operations.base import CommandRefused, Operation
 from services.desk.operations.keys import Rotate
+from services.desk.patience import patiently
 from services.desk.requests import read_command
 from services.desk.rotation import Rotation
 from services.desk.stack import DESK_NAME
@@ -28,10 +28,6 @@ from shared.bus.prefixes import OnDrop
 from shared.protocol.envelope import Event, canonical
 
 ANSWER_S = 30.0
-AGAIN_S = 30.0
-PAUSE_S = 0.2
-PASSING = frozenset({"busy", "ending"})
-"""Why a desk refuses a command that it would take a moment earlier or later."""
 
 
 def request_id(given: str | None) -> str:
@@ -62,17 +58,9 @@ def _carried_out(layout: Layout, payload: bytes, command: Operation) -> Done:
     A desk that is ending or starting, another command that has the lock, an answer that was lost, as when the desk's own key was
     the one rotated: ask again, for it is one event however often.
     """
-    until = time.monotonic() + AGAIN_S
-    while True:
-        try:
-            return ask(layout, payload) if running_desk(layout) is not None else with_log(layout, Appending(layout, command))
-        except CommandRefused as error:
-            if error.code not in PASSING or time.monotonic() > until:
-                raise
-        except (DirectoryInUse, RunFailed) as error:
-            if isinstance(error, LogLost) or time.monotonic() > until:
-                raise
-        time.sleep(PAUSE_S)
+    return patiently(
+        lambda: ask(layout, payload) if running_desk(layout) is not None else with_log(layout, Appending(layout, command))
+    )
 
 
 def ask(layout: Layout, payload: bytes) -> Done:
