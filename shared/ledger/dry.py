@@ -32,8 +32,13 @@ def mode_of(state: State, run: str | None) -> str:
 
 
 def check_mode(state: State, event: Event) -> None:
-    """Refuse an event of another mode than its run, in whose place the right one could no longer be written; `EnvelopeError`."""
+    """Refuse an event of another mode than its run, or by a source about a run not under way; raises `EnvelopeError`.
+
+    Such an event would take the id of the right one, which could then no longer be written.
+    """
     run = state.runs.get(event.run or "")
+    if run is None and event.author == "agent" and event.type != "RunStarted":
+        raise EnvelopeError(f"the run {(event.run or '')[:MAX_RUN_CHARS]!r} is not under way")
     if run is not None and run.dry != is_dry(event):
         raise EnvelopeError(f"the run {run.id[:MAX_RUN_CHARS]!r} is not of mode {event.envelope.mode}")
 

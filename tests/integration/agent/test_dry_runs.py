@@ -3,11 +3,13 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from shared.bus.ports import Append
 from shared.ledger.owed import owed
 from shared.protocol.envelope import Draft, seal
-from shared.protocol.events import RunEnded, RunStarted
-from shared.protocol.reasons import RunStatus
+from shared.protocol.events import EventData, ProposalMade, RunEnded, RunStarted
+from shared.protocol.reasons import RunStatus, StopReason
 from tests.integration.agent.stage import AgentProcess, Stage
 from tests.support.scribe import SESSION, SLOT
 
@@ -35,15 +37,25 @@ async def test_an_agent_that_dies_after_every_event_of_a_dry_run_ends_it_as_dry(
     await stage.close()
 
 
-async def test_who_starts_the_due_run_dry_with_the_sources_own_key_holds_nothing_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("data", "mode"),
+    [
+        (RunStarted("stolen", SLOT, SESSION, ()), "dry"),
+        (ProposalMade("stolen", (), "", StopReason.SUBMITTED), "sim"),
+        (RunEnded(RunStatus.OK, ""), "dry"),
+    ],
+)
+async def test_who_starts_the_due_run_dry_or_forestalls_it_with_the_sources_own_key_holds_nothing_up(
+    tmp_path: Path, data: EventData, mode: str
+) -> None:
     stage = Stage("equal_weight")
     await stage.open()
     subject = "ev.agent.equal_weight"
-    started = Draft("agent", "equal_weight", RUN, SLOT, 0, RunStarted("stolen", SLOT, SESSION, ()), RUN, mode="dry")
-    stolen = seal(started, desk="test", instance="9-thief", n=1, prev=None)
-    await stage.log.append(Append(f"{subject}.RunStarted", started.id, stolen, f"{subject}.>", 0))
+    draft = Draft("agent", "equal_weight", RUN, SLOT, 0, data, RUN, mode=mode)
+    stolen = seal(draft, desk="test", instance="9-thief", n=1, prev=None)
+    await stage.log.append(Append(f"{subject}.{draft.type}", draft.id, stolen, f"{subject}.>", 0))
 
-    await AgentProcess(stage, tmp_path).until(lambda: any(event.type == "RunEnded" for event in stage.events()), stage.play())
+    await AgentProcess(stage, tmp_path).until(lambda: len(stage.events()) == 4, stage.play())
 
     hostile, *own = stage.events()
     assert hostile.envelope.by.instance == "9-thief"

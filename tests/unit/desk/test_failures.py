@@ -7,6 +7,7 @@ from services.desk.errors import RunFailed
 from services.desk.failures import check_runs, failure_lines
 from services.desk.options import plain_words
 from services.desk.progress import FirstFill
+from services.desk.tally import BookTally, Failures, Tally
 from services.desk.wording import counted
 from shared.protocol.events import RunEnded
 from shared.protocol.reasons import RunStatus
@@ -65,12 +66,11 @@ def test_of_several_failures_a_failed_reconciliation_counts_first_then_what_went
 
 
 def test_equal_messages_are_said_once_and_only_the_first_three_different_ones() -> None:
-    history = History(plan_of("f")).opens()
-    history.step()
-    for n, message in enumerate(("a", "a", "b", "c", "d", "d")):
-        data = RunEnded(RunStatus.SOURCE_FAILED, message)
-        history.add("agent", "f", f"r{n}", data, f"r{n}")
-    assert failure_lines(history.state.tally) == ("f: 6 runs failed (source_failed): a; b; c; …",)
+    failures = Failures()
+    for message in ("a", "a", "b", "c", "d", "d"):
+        failures = failures.with_one(message)
+    tally = Tally({"f": BookTally(failed={RunStatus.SOURCE_FAILED.value: failures})})
+    assert failure_lines(tally) == ("f: 6 runs failed (source_failed): a; b; c; …",)
 
 
 def test_the_first_fill_is_announced_once_and_not_when_it_stood_in_the_log_before() -> None:

@@ -7,6 +7,7 @@ from shared.ledger.account_state import Approval
 from shared.ledger.fold import find_order
 from shared.ledger.parts import Counter, Halt, LedgerOrder, Sale
 from shared.ledger.reservations import reserved_by, reserved_shares
+from shared.protocol.envelope import EnvelopeError
 from shared.protocol.events import (
     ApprovalGiven,
     Decision,
@@ -178,10 +179,11 @@ def test_ends_of_what_is_over_or_unknown_change_nothing() -> None:
     before = scribe.state
     scribe.write("executor", closed, f"{RUN}-1", book="eq", run=RUN)
     scribe.write("executor", replace(closed, order=f"{RUN}-9"), f"{RUN}-9", book="eq", run=RUN)
-    scribe.write("agent", RunEnded(RunStatus.OK, ""), "x", book="eq")
-    scribe.write("agent", RunEnded(RunStatus.OK, ""), "y", book="eq", run="20221003T1030-eq-7")
 
     assert replace(scribe.state, seq=before.seq) == before
+    for run in (None, "20221003T1030-eq-7"):
+        with pytest.raises(EnvelopeError, match="not under way"):
+            scribe.write("agent", RunEnded(RunStatus.OK, ""), "x", book="eq", run=run)
     assert find_order(scribe.state, f"{RUN}-9") is None
 
 
