@@ -1,15 +1,14 @@
 """Appending to and reading from the log on a real nats-server, beside bare nats-py in the same run.
 
 Append: awaited one by one, ours with id, expected stream, the author's fence and the stream-wide expectation, the peer's a
-`js.publish` with nothing; blocks of both alternate on one stream that is flushed on every write. Delivery: from the start of an
-append to its arrival at a reader on another connection. Read: the whole log by our reader (contiguity checked, ids kept) and by
-a bare callback subscription with two pulls outstanding; best of some rounds. What was stored and what was read is checked.
+`js.publish` with nothing; blocks of both alternate on one stream that is flushed on every write. Late: ours again, behind as many
+messages as are then read. Delivery: from the start of an append to its arrival at a reader on another connection. Read: the whole
+log by our reader (contiguity checked, ids kept) and by a bare callback subscription with two pulls outstanding; best of some
+rounds. What was stored and what was read is checked.
 """
 
-import argparse
 import asyncio
 import json
-import statistics
 import subprocess
 import tempfile
 import time
@@ -18,6 +17,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from _table import Figure, parser, percentiles, report
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
@@ -95,6 +95,11 @@ class Appending:
             self.peers.append(time.perf_counter() - start)
             self._expect(ack.seq)
 
+    def again_behind(self, last_seq: int) -> Times:
+        """What was measured so far; from now on the log is this long."""
+        early, self.ours, self._last_seq = self.ours, [], last_seq
+        return early
+
     def _expect(self, seq: int) -> None:
         if seq != self._last_seq + 1:
             raise SystemExit(f"stored at {seq}, expected {self._last_seq + 1}")
@@ -137,13 +142,14 @@ async def read_ours(reader: Connection, count: int) -> float:
     return seconds
 
 
-async def read_bare(bare: Client, count: int) -> float:
-    """Seconds in which a bare callback subscription with two pulls outstanding counts the log."""
+async def read_bare(bare: Client, count: int, take: Callable[[bytes], object] = len) -> float:
+    """Seconds in which a bare callback subscription with two pulls outstanding takes the payloads of the log."""
     seen, done, inbox = 0, asyncio.Event(), bare.new_inbox()
 
     async def received(message: Msg) -> None:
         nonlocal seen
         if message.reply.startswith("$JS.ACK."):
+            take(message.data)
             seen += 1
             if seen % PULL == PULL // 2:
                 await bare.publish(pull, ask, reply=inbox)
@@ -171,18 +177,14 @@ async def best(read: Callable[[], Awaitable[float]], count: int, rounds: int) ->
     return count / min([await read() for _ in range(rounds)])
 
 
-def summary(times: Times) -> dict[str, float]:
-    """Milliseconds at p50 and p99, and appends a second."""
-    cuts = statistics.quantiles(times, n=100)
-    return {
-        "p50_ms": round(cuts[49] * 1e3, 3),
-        "p99_ms": round(cuts[98] * 1e3, 3),
-        "per_s": round(len(times) / sum(times)),
-    }
+def lines(name: str, times: Times, peers: Times | None = None, beside: str = "") -> list[Figure]:
+    """Two figures of some waits, in milliseconds."""
+    ours, theirs = percentiles(times), percentiles(peers) if peers else (None, None)
+    return [Figure(f"{name}, {cut}", ours[at], "ms", theirs[at], beside) for at, cut in enumerate(("p50", "p99"))]
 
 
-async def measure(url: str, monitor_url: str, events: int, reads: int, rounds: int) -> dict[str, dict[str, float]]:
-    """All figures by name."""
+async def measure(url: str, monitor_url: str, events: int, reads: int, rounds: int) -> list[Figure]:
+    """All figures."""
     async with clients(url, monitor_url) as (writer, reader, bare):
         appending, blocks = Appending(writer, bare), max(1, events // BLOCK)
         last = 2 * BLOCK * blocks
@@ -191,45 +193,38 @@ async def measure(url: str, monitor_url: str, events: int, reads: int, rounds: i
             await appending.our_block()
             await appending.peer_block()
         arrived = await watching
+        delivery = [arrived[seq] - start for seq, start in appending.started.items()]
         await fill(writer, max(0, reads - last))
+        behind = await writer.log.last_seq()
+        early = appending.again_behind(behind)
+        for _ in range(blocks):
+            await appending.our_block()
         count = await writer.log.last_seq()
-        return {
-            "append": summary(appending.ours),
-            "append_peer": summary(appending.peers),
-            "delivery": summary([arrived[seq] - start for seq, start in appending.started.items()]),
-            "read": {"events": count, "per_s": round(await best(lambda: read_ours(reader, count), count, rounds))},
-            "read_peer": {"events": count, "per_s": round(await best(lambda: read_bare(bare, count), count, rounds))},
-        }
-
-
-def show(figures: dict[str, dict[str, float]]) -> None:
-    """One line for each figure, ours above the peer's."""
-    for name, numbers in figures.items():
-        print(f"{name:12}", "  ".join(f"{key} {value:>10,}" for key, value in numbers.items()))
-    ratio = figures["append"]["p50_ms"] / figures["append_peer"]["p50_ms"]
-    print(f"append with its expectations takes {ratio:.2f} times what a bare publish takes (p50)")
-    print(f"reading runs at {figures['read']['per_s'] / figures['read_peer']['per_s']:.2f} of a bare pull's rate")
+        ours = await best(lambda: read_ours(reader, count), count, rounds)
+        theirs = await best(lambda: read_bare(bare, count), count, rounds)
+    return [
+        *lines("append with expectations", early, appending.peers, "bare publish"),
+        *lines(f"the same behind {behind:,} messages", appending.ours, early, "behind none"),
+        *lines("append to arrival at a reader", delivery),
+        Figure("read and checked", ours, "messages/s", theirs, "bare pull, counted"),
+    ]
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--events", type=int, default=1000, help="appends each way")
-    parser.add_argument("--reads", type=int, default=20_000, help="length of the log that is read")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of reading, of which the best counts")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
-    arguments = parser.parse_args()
+    options = parser(__doc__)
+    options.add_argument("--events", type=int, default=1000, help="appends each way")
+    options.add_argument("--reads", type=int, default=20_000, help="length of the log that is read")
+    options.add_argument("--rounds", type=int, default=3, help="rounds of reading, of which the best counts")
+    given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         process, url, monitor_url = start_server(Path(folder))
         try:
-            figures = asyncio.run(measure(url, monitor_url, arguments.events, arguments.reads, arguments.rounds))
+            figures = asyncio.run(measure(url, monitor_url, given.events, given.reads, given.rounds))
         finally:
             process.terminate()
             process.wait(START_S)
-    if arguments.json:
-        print(json.dumps(figures))
-    else:
-        show(figures)
+    report(figures, as_json=given.json)
 
 
 if __name__ == "__main__":

@@ -2,20 +2,23 @@
 
 One evaluation is one order of a batch of ten on a book of 20 positions with ten orders at work: seven approved, three blocked by
 the collar, by position, and by cash (with cash_reserve and gross_exposure), with reasons and `largest`; the observation is read
-and the book valued once a batch. A figure is the best of some rounds, as other work on the machine only slows it. Prints, never
-asserts speed; the verdicts are checked.
+and the book valued once a batch. Beside it: what any gate has to do for the same batch, decoding the observation and encoding the
+decisions, and, where it is installed (`make bench` does), nautilus-trader's RiskEngine on a batch of its own kind, which enforces
+less: the table says what. A figure is the best of some rounds, as other work on the machine only slows it. Prints, never asserts
+speed; the verdicts are checked.
 """
 
-import argparse
-import gc
-import time
-from collections.abc import Callable
+from dataclasses import asdict
 from typing import Final
+
+import _nautilus
+from _table import Figure, parser, rate, report
 
 from services.gate.books import BookView
 from services.gate.market import observed_market
 from services.gate.verdict import Judgement, judge
 from shared.ledger.state import LedgerOrder, OrderState
+from shared.protocol.envelope import canonical, decode
 from shared.protocol.events import MarketObserved
 from shared.protocol.market import ExchangeSession, Instrument, ProposedOrder, Quote, QuoteKind, Side
 from shared.protocol.money import Exact
@@ -109,40 +112,66 @@ def check(judged: Judgement) -> None:
         raise SystemExit(f"not the batch that is to be measured: {judged.decisions}")
 
 
-def seconds_for(run: Callable[[], object], rounds: int, repeat: int) -> float:
-    """Seconds of one call: the best of `rounds` of `repeat` calls."""
-    found = []
-    for _ in range(rounds):
-        gc.collect()
-        start = time.perf_counter()
-        for _ in range(repeat):
-            run()
-        found.append((time.perf_counter() - start) / repeat)
-    return min(found)
-
-
-def measure(positions: int, rounds: int) -> float:
-    """Evaluations a second on a book of `positions`."""
+def measure(positions: int, rounds: int) -> tuple[float, float]:
+    """Evaluations a second on a book of `positions`: ours, and those of a gate that has no rules at all."""
     rules, seen, held, orders = policy(positions), observation(positions), book(positions), proposal()
     judged = judge(rules, held, observed_market(AT, seen, rules), orders, run="20221003T1030-bench-1")
     check(judged)
+    stored = canonical(seen)
 
-    def batch() -> Judgement:
-        return judge(rules, held, observed_market(AT, seen, rules), orders, run="20221003T1030-bench-1")
+    def ours() -> None:
+        for _ in range(CALLS):
+            judge(rules, held, observed_market(AT, seen, rules), orders, run="20221003T1030-bench-1")
 
-    return BATCH / seconds_for(batch, rounds, CALLS)
+    def bare() -> None:
+        for _ in range(CALLS):
+            decode(MarketObserved, stored)
+            canonical(judged.decisions)
+
+    return rate(ours, BATCH * CALLS, rounds), rate(bare, BATCH * CALLS, rounds)
+
+
+def peer(rounds: int) -> list[Figure]:
+    """nautilus-trader's RiskEngine, where it is installed."""
+    judged = _nautilus.batches()
+    if judged is None:
+        return []
+
+    def theirs() -> None:
+        for _ in range(CALLS):
+            judged()
+
+    found = rate(theirs, BATCH * CALLS, rounds)
+    return [Figure("nautilus-trader's RiskEngine, rules of its own", found, "evaluations/s")]
+
+
+def show_rules() -> None:
+    """Which rules each enforces."""
+    width = max(len(row[0]) for row in _nautilus.ENFORCED)
+    ours = max(len(row[1]) for row in _nautilus.ENFORCED)
+    print()
+    for rule, here, there in (("rule", "propdesk", "nautilus-trader's RiskEngine"), *_nautilus.ENFORCED):
+        print(f"{rule.ljust(width)}  {here.ljust(ours)}  {there}")
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=60)
-    rounds = parser.parse_args().rounds
-    rates = {positions: measure(positions, rounds) for positions in POSITIONS}
-    for positions, rate in rates.items():
-        print(f"{positions:5d} positions: {rate:9,.0f} evaluations/s")
-    few, many = (rates[positions] for positions in POSITIONS)
-    print(f"target: {TARGET_PER_S:,}/s; {POSITIONS[1]} positions {few / many:.2f} times slower, target at most {TARGET_RATIO}")
+    options = parser(__doc__)
+    options.add_argument("--rounds", type=int, default=60)
+    given = options.parse_args()
+    rates = {positions: measure(positions, given.rounds) for positions in POSITIONS}
+    few, many = (rates[positions][0] for positions in POSITIONS)
+    figures = [
+        Figure(
+            f"gate, {positions} positions", ours, "evaluations/s", bare, "decoding and encoding alone", f"≥ {TARGET_PER_S:,}/s"
+        )
+        for positions, (ours, bare) in rates.items()
+    ]
+    times = Figure(f"{POSITIONS[1]} positions slower by", few / many, "times", target=f"≤ {TARGET_RATIO}")
+    rows = [figures[0], Figure(**{**asdict(figures[1]), "target": ""}), times, *peer(given.rounds)]
+    report(rows, as_json=given.json)
+    if not given.json:
+        show_rules()
 
 
 if __name__ == "__main__":

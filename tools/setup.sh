@@ -1,11 +1,11 @@
 #!/bin/sh
-# Brings .venv to what a lock file says: tools/setup.sh requirements.lock. Needs Python 3.11 or newer, nothing else.
-# A .venv that was left half made, or that was made in another folder, is thrown away.
+# Brings .venv to what a lock file says: tools/setup.sh requirements.lock [FOLDER]. Needs Python 3.11 or newer, nothing else.
+# A folder that was left half made, or that was made in another folder, is thrown away.
 set -eu
 cd "$(dirname "$0")/.."
 lock=$1
 python=${PYTHON:-python3}
-venv=.venv
+venv=${2:-.venv}
 unset PYTHONDONTWRITEBYTECODE PYTHONPATH || true
 
 fail() {
@@ -40,7 +40,7 @@ fi
 echo $$ >$venv/.busy
 rm -f "$venv/.$lock.ok"
 echo "setup: installing $lock" >&2
-[ -x $venv/bin/uv ] && uv --compile-bytecode --require-hashes -r "$lock" || pip --require-hashes -r "$lock"
+[ -x $venv/bin/uv ] && uv --compile-bytecode --only-binary :all: --require-hashes -r "$lock" || pip --only-binary :all: --require-hashes -r "$lock"
 pip --no-deps --no-build-isolation --editable .
 $venv/bin/python -m compileall -q services shared || true
 pwd -P >$venv/.made

@@ -2,8 +2,11 @@
 
 from typing import Final
 
+from msgspec.structs import replace
+
 from services.agent.answers import answer_of
 from services.agent.sources.port import Close, Fault, Proposal, RunView, Source
+from shared.ledger.dry import DRY, mode_of
 from shared.ledger.owed import Owed
 from shared.ledger.state import Run, State
 from shared.protocol.envelope import Draft, Event, clean_text
@@ -19,6 +22,7 @@ from shared.protocol.events import (
     RunStarted,
     RunStopped,
     SourceFailed,
+    Verdict,
 )
 from shared.protocol.money import Exact
 from shared.protocol.policy import Policy
@@ -47,7 +51,8 @@ def started(state: State, item: Owed) -> Draft:
     clock = state.step.clock
     names = universe_of(policy_of(state))
     data = RunStarted(args_of(state, item.book).source, clock.to, clock.session, names)
-    return _draft(state, item, data, state.step.event)
+    draft = _draft(state, item, data, state.step.event)
+    return replace(draft, mode=DRY) if item.book in clock.dry else draft
 
 
 def view_of(state: State, run: Run, history: dict[str, tuple[Close, ...]]) -> RunView:
@@ -84,6 +89,14 @@ def think(source: Source, view: RunView) -> Proposal | Fault:
         return Fault(SourceFault.CRASHED, f"{type(error).__name__}: {error}")
 
 
+def needed(source: Source, view: RunView) -> int | Fault:
+    """How many past closes a source wants; what it raises is its fault."""
+    try:
+        return source.history_needed(view)
+    except Exception as error:
+        return Fault(SourceFault.CRASHED, f"{type(error).__name__}: {error}")
+
+
 def concluded(state: State, item: Owed, outcome: Proposal | Fault) -> Draft:
     """What is written of a source's answer: its proposal, or its fault."""
     run = state.runs[item.about]
@@ -99,6 +112,14 @@ def ended(state: State, item: Owed) -> Draft:
     return _draft(state, item, RunEnded(status, clean_text(message, MAX_TEXT_CHARS)), cause)
 
 
+def errored(state: State, item: Owed, error: Exception) -> Draft:
+    """The end of a cleared run in which something unforeseen happened; it holds the exception."""
+    run = state.runs[item.about]
+    told = clean_text(f"{type(error).__name__}: {error}", MAX_TEXT_CHARS)
+    end = replace(item, type="RunEnded", k=1)
+    return _draft(state, end, RunEnded(RunStatus.ERROR, told), run.cleared or run.started)
+
+
 def _end(run: Run) -> tuple[RunStatus, str, Event]:
     """Status, message and the event that ends the run: what stopped it first, what failed, then how its source answered."""
     if run.stopped is not None:
@@ -109,17 +130,20 @@ def _end(run: Run) -> tuple[RunStatus, str, Event]:
         return RunStatus.SOURCE_FAILED, f"{fault.kind}: {fault.message}", run.failed
     if run.settled is None or run.proposal is None:
         raise Unready(f"{run.id} cannot end: it is neither stopped, failed nor settled")
-    proposal, told = run.proposal.expect(ProposalMade), _told(run.proposal, run.settled)
+    proposal, told = run.proposal.expect(ProposalMade), _told(run, run.proposal, run.settled)
     if run.reconciled is not None and run.reconciled.type == "ReconciliationFailed":
         return RunStatus.RECONCILE_FAILED, f"the account does not agree with the books, buying was blocked; {told}", run.settled
     if proposal.stop_reason is StopReason.HELD:
         return RunStatus.HELD, proposal.summary, run.settled
-    return RunStatus.OK, told, run.settled
+    return RunStatus.DRY_RUN if run.dry else RunStatus.OK, told, run.settled
 
 
-def _told(proposal: Event, settled: Event) -> str:
-    """What became of the proposed orders, in counts."""
+def _told(run: Run, proposal: Event, settled: Event) -> str:
+    """What became of the proposed orders, in counts; of those of a dry run, what would have."""
     orders, counts = len(proposal.expect(ProposalMade).orders), settled.expect(RunSettled)
+    if run.dry:
+        passed = sum(decision.approved for decision in run.verdict.expect(Verdict).decisions) if run.verdict else 0
+        return f"dry run: {orders} proposed, {passed} would be sent, {orders - passed} would not, nothing was sent"
     approved = counts.filled + counts.unfilled + counts.withheld
     sent = f"{counts.filled} filled, {counts.unfilled} not filled, {counts.withheld} withheld"
     return f"{orders} proposed, {orders - approved} blocked, {sent}"
@@ -139,7 +163,8 @@ def universe_of(policy: Policy) -> tuple[str, ...]:
 
 def _draft(state: State, item: Owed, data: EventData, cause: Event) -> Draft:
     """An event of a run at desk time."""
-    return Draft(AUTHOR, item.book, item.about, now_of(state), state.seq, data, item.run, cause.id, item.k)
+    mode = mode_of(state, item.run)
+    return Draft(AUTHOR, item.book, item.about, now_of(state), state.seq, data, item.run, cause.id, item.k, mode)
 
 
 def now_of(state: State) -> str:

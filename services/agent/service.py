@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from services.agent.history import Closes, HistoryAsk
 from services.agent.history_reader import HistoryReader
-from services.agent.runs import AUTHOR, args_of, concluded, ended, started, think, view_of
+from services.agent.runs import AUTHOR, Unready, args_of, concluded, ended, errored, needed, started, think, view_of
 from services.agent.settings import AgentSettings
-from services.agent.sources import Source, open_source
+from services.agent.sources import Source, SourceError, open_source
+from services.agent.sources.port import Fault
 from shared.bus.participant import Participant
 from shared.bus.service import Service
 from shared.ledger.owed import Owed, next_of, owed
@@ -71,21 +72,33 @@ class Agent:
             case "RunEnded":
                 return ended(state, item)
             case "ProposalMade":
-                return self._answer(state, item)
+                return self._answer_or_error(state, item)
             case other:
                 raise NotImplementedError(f"the log owes a {other} of the agent, which it cannot write")
+
+    def _answer_or_error(self, state: State, item: Owed) -> Draft | None:
+        """What the book's source says; what nobody foresaw ends this one run, and no other book's."""
+        try:
+            return self._answer(state, item)
+        except (Unready, SourceError):
+            raise
+        except Exception as error:
+            _log.exception("the run ends with an error", run=item.about)
+            return errored(state, item, error)
 
     def _answer(self, state: State, item: Owed) -> Draft | None:
         """What the book's source says, once its history is there."""
         run = state.runs[item.about]
         source = self._source(state, item.book)
-        history = self._closes(state, run, source)
+        depth = needed(source, view_of(state, run, {}))
+        if isinstance(depth, Fault):
+            return concluded(state, item, depth)
+        history = self._closes(state, run, depth)
         return None if history is None else concluded(state, item, think(source, view_of(state, run, history)))
 
-    def _closes(self, state: State, run: Run, source: Source) -> Closes | None:
+    def _closes(self, state: State, run: Run, depth: int) -> Closes | None:
         """The history that the source wants for this run; None while it is on its way."""
         view = view_of(state, run, {})
-        depth = source.history_needed(view)
         return self._history.known(HistoryAsk(view.session, view.names, depth)) if depth and view.names else {}
 
     def _source(self, state: State, book: str) -> Source:

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Final
 from services.agent.sources import SourceError, SourceSpec, check_source, log_argument, parse_source, source_warnings
 from services.desk.errors import UsageError
 from services.desk.sizes import check_sizes
-from services.desk.steps import OPENING_REASON, Plan
+from services.desk.steps import OPENING_REASON, Plan, watch_fault
 from services.desk.window import beyond, window
 from services.gate.policy import LoadedPolicy, PolicyError, load_policy
+from services.simulator.orders import Terms
 from services.simulator.prices import PriceFile, PriceFileError, load_prices
+from services.simulator.scenario import NO_SCENARIO, Scenario, scenario_hash
+from services.simulator.scenario_file import ScenarioError, check_scenario, load_scenario
+from services.simulator.state import Exchange
 from shared.protocol.events import BookArgs, PolicyAdopted, RunArgs
 from shared.protocol.market import Instrument
 from shared.protocol.money import Exact
@@ -25,7 +29,6 @@ DEFAULT_SOURCES: Final = ("equal_weight", "momentum", "rule_breaker")
 DEPOSIT: Final = Exact(10_000)
 MAX_BOOKS: Final = 20
 MAX_WARNINGS: Final = 10
-EXCHANGE: Final = "SMART"
 CURRENCY: Final = "USD"
 
 
@@ -40,6 +43,8 @@ class RunOptions:
     sources: tuple[str, ...] = ()
     seed: int = 0
     policy: Path = DEMO_POLICY
+    scenario: Path | None = None
+    dry: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,8 @@ class Prepared:
     window: range
     sources: tuple[SourceSpec, ...]
     found: tuple[str, ...] = ()
+    scenario_file: Path | None = None
+    policy_file: Path | None = None
 
     @property
     def is_bundled(self) -> bool:
@@ -72,7 +79,8 @@ def prepare(options: RunOptions) -> Prepared:
     except PriceFileError as error:
         raise UsageError(str(error)) from error
     sessions = window(prices.sessions, options.days, options.start, options.end)
-    loaded = _policy(options.policy, prices.symbols)
+    scenario = _scenario(options.scenario, prices)
+    loaded = _policy(options.policy, Exchange(prices, Terms(), scenario))
     policy = PolicyAdopted(loaded.policy, loaded.stated, loaded.policy_hash, OPENING_REASON)
     args = RunArgs(
         data_sha256=prices.sha256,
@@ -80,12 +88,14 @@ def prepare(options: RunOptions) -> Prepared:
         books=tuple(BookArgs(spec.book, spec.kind, log_argument(spec.kind, spec.argument), DEPOSIT) for spec in sources),
         seed=options.seed,
         policy_hash=policy.policy_hash,
+        scenario=scenario_hash(scenario),
+        dry=options.dry,
     )
     unused = (told for spec in sources for told in source_warnings(spec.kind, spec.argument, args.sessions))
-    plan = Plan(args, policy)
+    plan = Plan(args, policy, scenario=scenario)
     check_sizes(plan, len(prices.symbols))
     found = (*beyond(prices.sessions, options.start, options.end), *unused, *prices.warnings, *loaded.warnings)
-    return Prepared(plan, prices, sessions, sources, found)
+    return Prepared(plan, prices, sessions, sources, found, options.scenario, options.policy)
 
 
 def _sources(texts: "Iterable[str]") -> tuple[SourceSpec, ...]:
@@ -105,23 +115,48 @@ def _sources(texts: "Iterable[str]") -> tuple[SourceSpec, ...]:
     return tuple(found.values())
 
 
-def _policy(path: Path, symbols: tuple[str, ...]) -> LoadedPolicy:
+def _scenario(path: Path | None, prices: PriceFile) -> Scenario:
+    """The scenario, checked against the prices and the hours of its sessions."""
+    if path is None:
+        return NO_SCENARIO
+    try:
+        scenario = load_scenario(path)
+        check_scenario(scenario, prices, Terms())
+    except ScenarioError as error:
+        raise UsageError(f"--scenario: {error}") from error
+    for day in prices.sessions:
+        told = watch_fault(scenario, day.isoformat())
+        if told is not None:
+            raise UsageError(f"--scenario: {path}: {told}")
+    return scenario
+
+
+def _policy(path: Path, exchange: Exchange) -> LoadedPolicy:
     """The policy; without a universe of its own it has every symbol of the data."""
-    universe = tuple(Instrument(symbol, EXCHANGE, CURRENCY) for symbol in symbols)
+    symbols = exchange.file.symbols
+    universe = tuple(Instrument(name, exchange.exchange_of(name), exchange.currency_of(name)) for name in symbols)
     try:
         return load_policy(path, default_universe=universe, book_currency=CURRENCY)
     except PolicyError as error:
         raise UsageError(str(error)) from error
 
 
-def difference(wanted: RunArgs, found: RunArgs) -> str | None:
-    """What differs between two runs' arguments, in words; None if they are the same run."""
+def difference(wanted: RunArgs, found: RunArgs, *, with_policy: bool = True) -> str | None:
+    """What differs between two runs' arguments, in words; None if they are the same run.
+
+    A run that has begun goes on under the policy in force, which only `propdesk policy adopt` changes: there the file's does not
+    matter (`with_policy` false).
+    """
     names = {
         "data_sha256": "the price data",
         "sessions": "the sessions",
         "books": "the books and sources",
         "seed": "the seed",
         "policy_hash": "the policy",
+        "scenario": "the scenario",
+        "dry": "whether runs are dry",
     }
+    if not with_policy:
+        del names["policy_hash"]
     differing = [words for name, words in names.items() if getattr(wanted, name) != getattr(found, name)]
     return ", ".join(differing) or None

@@ -8,10 +8,20 @@ from typing import Annotated, Final
 
 import typer
 
+from services.desk import money_cli, operator_cli, simulator_cli
 from services.desk.console import discard, flush, nobody_reads, say
 from services.desk.errors import DeskError, Interrupted, RunFailed
 from services.desk.layout import DEFAULT_DIR, Layout
-from services.desk.options import data_path, directory_path, orders_path, plain_words, policy_path, state_path
+from services.desk.options import (
+    DirOption,
+    JsonOption,
+    data_path,
+    orders_path,
+    plain_words,
+    policy_path,
+    scenario_path,
+    state_path,
+)
 from services.desk.signals import SIGNALS
 
 BEGAN: Final = time.monotonic()
@@ -26,11 +36,8 @@ app = typer.Typer(
 )
 gate = typer.Typer(help="The gate as a calculator.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(gate, name="gate")
-
-DirOption = Annotated[
-    Path, typer.Option("--dir", envvar="PROPDESK_DIR", parser=directory_path, metavar="PATH", help="The data directory.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
+keys = typer.Typer(help="The keys that sign events and open the log.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(keys, name="keys")
 
 
 def _version(wanted: bool) -> None:
@@ -56,17 +63,21 @@ def run(
     data: Annotated[
         Path | None, typer.Option(parser=data_path, metavar="PATH", help="A price file; default: 20 US stocks that come along.")
     ] = None,
-    days: Annotated[int | None, typer.Option(help="How many sessions (default: the last 60).")] = None,
+    days: Annotated[int | None, typer.Option(metavar="N", help="How many sessions (default: the last 60).")] = None,
     start: Annotated[str | None, typer.Option("--from", metavar="YYYY-MM-DD", help="The first session.")] = None,
     end: Annotated[str | None, typer.Option("--to", metavar="YYYY-MM-DD", help="The last session.")] = None,
     source: Annotated[
         list[str] | None,
         typer.Option(metavar="KIND[:ARG][@BOOK]", help="Who proposes; repeatable, replaces the three built-in books."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="Part of what makes two runs the same run.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, metavar="N", help="Part of what makes two runs the same run.")] = 0,
     policy: Annotated[
         Path | None, typer.Option(parser=policy_path, metavar="PATH", help="A policy file; default: the demo policy.")
     ] = None,
+    scenario: Annotated[
+        Path | None, typer.Option(parser=scenario_path, metavar="PATH", help="What is scripted of market and day (TOML or JSON).")
+    ] = None,
+    dry: Annotated[bool, typer.Option("--dry", help="Judge every proposal, send and count nothing: all runs are dry.")] = False,
     directory: DirOption = Path(DEFAULT_DIR),
     fresh: Annotated[bool, typer.Option("--fresh", help="Rename an old data directory and start anew.")] = False,
     no_serve: Annotated[bool, typer.Option("--no-serve", help="Return when the run is over, as every run does so far.")] = False,
@@ -86,6 +97,8 @@ def run(
         sources=tuple(source or ()),
         seed=seed,
         policy=policy or arguments.DEMO_POLICY,
+        scenario=scenario,
+        dry=dry,
     )
     prepared, layout = arguments.prepare(options), Layout(directory)
     for warning in prepared.warnings():
@@ -96,7 +109,9 @@ def run(
 
 @app.command()
 def replay(
-    to: Annotated[int | None, typer.Option(min=1, help="Fold up to this sequence only; changes no database.")] = None,
+    to: Annotated[
+        int | None, typer.Option(min=1, metavar="SEQ", help="Fold up to this sequence only; changes no database.")
+    ] = None,
     directory: DirOption = Path(DEFAULT_DIR),
     as_json: JsonOption = False,
 ) -> None:
@@ -115,17 +130,60 @@ def status(directory: DirOption = Path(DEFAULT_DIR), as_json: JsonOption = False
 
 
 @app.command()
-def cancel(
-    order: Annotated[str, typer.Argument(metavar="ORDER", help="The order's id.")],
-    reason: Annotated[str, typer.Option(help="Why; it stands in the log for ever.")],
+def explain(
+    name: Annotated[str, typer.Argument(metavar="RUN|ORDER|EXECUTION", help="Its name, or the id of any event.")],
+    directory: DirOption = Path(DEFAULT_DIR),
+    as_json: JsonOption = False,
+) -> None:
+    """Tell one story from the log, from question to cost.
+
+    What was asked, proposed, judged and why, sent, filled, and what it cost.
+    """
+    from services.desk.explain import explain as explain_name
+
+    explain_name(Layout(directory), name, as_json=as_json)
+
+
+operator_cli.register(app)
+money_cli.register(app)
+simulator_cli.register(app)
+
+
+@keys.command("init")
+def keys_init(
+    book: Annotated[list[str] | None, typer.Option(metavar="BOOK", help="A book whose source gets a key; repeatable.")] = None,
+    directory: DirOption = Path(DEFAULT_DIR),
+    as_json: JsonOption = False,
+) -> None:
+    """Make the keys that are missing; a run does so too."""
+    from services.desk.keys_command import DEFAULT_BOOKS, init
+
+    init(Layout(directory), book or DEFAULT_BOOKS, as_json=as_json)
+
+
+@keys.command("show")
+def keys_show(directory: DirOption = Path(DEFAULT_DIR), as_json: JsonOption = False) -> None:
+    """The public keys in force."""
+    from services.desk.keys_command import show
+
+    show(Layout(directory), as_json=as_json)
+
+
+@keys.command("rotate")
+def keys_rotate(
+    who: Annotated[str, typer.Argument(metavar="AUTHOR|BOOK", help="desk, gate, executor, journal, or a book.")],
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; it stands in the log for ever.")],
     request: Annotated[str | None, typer.Option(metavar="ID", help="Repeat a request with its id: it is one event.")] = None,
     directory: DirOption = Path(DEFAULT_DIR),
     as_json: JsonOption = False,
 ) -> None:
-    """Cancel an order that has not ended."""
-    from services.desk.operate import cancel as cancel_order
+    """Put a new key in force.
 
-    cancel_order(Layout(directory), order, reason, request, as_json=as_json)
+    What the old one signs afterwards does not count.
+    """
+    from services.desk.keys_command import rotate
+
+    rotate(Layout(directory), who, reason, request, as_json=as_json)
 
 
 @gate.command("check")

@@ -1,32 +1,25 @@
-"""Operator commands: read from a request, carried out by the desk's own loop, answered with the event they became."""
+"""Operator commands: carried out by the desk's own loop, answered with the event they became."""
 
 import asyncio
-from typing import Annotated, Final
+from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
-from services.desk.steps import cancel_draft
+from services.desk.operations.base import CommandRefused, Operation, Tools
+from services.desk.operations.keys import Rotate
+from services.desk.requests import read_command
+from services.desk.rotation import Rotation
 from services.desk.tally import DeskState
 from shared.bus.answers import error_document
 from shared.bus.participant import Participant
-from shared.ledger.fold import find_order
-from shared.protocol.envelope import EnvelopeError, canonical, clean_text, decode
-from shared.protocol.events import MAX_TEXT_CHARS, CancelOrdered
-from shared.protocol.ids import MAX_ORDER_ID_CHARS, event_id
+from shared.protocol.envelope import EnvelopeError, canonical
+from shared.protocol.events import BookOpened
+from shared.protocol.ids import about_of, event_id
 
 SUBJECT: Final = "rpc.desk.command"
 MAX_WAITING: Final = 100
 MAX_ROUNDS: Final = 100
-MAX_REQUEST_CHARS: Final = 64
-
-
-class Cancel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Cancel one order. `request` is made by the caller: the same one again is the same event."""
-
-    command: Annotated[str, msgspec.Meta(pattern="^cancel$")]
-    order: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_ORDER_ID_CHARS)]
-    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TEXT_CHARS)]
-    request: Annotated[str, msgspec.Meta(pattern=rf"^[A-Za-z0-9_-]{{1,{MAX_REQUEST_CHARS}}}$")]
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -36,105 +29,49 @@ class Done(msgspec.Struct, frozen=True):
     seq: int
 
 
-class CommandRefused(Exception):
-    """A command that cannot be carried out: `code` for programs, the message for people."""
-
-    def __init__(self, code: str, message: str) -> None:
-        """Keep the code beside the message."""
-        super().__init__(message)
-        self.code = code
-
-
-def read_command(payload: bytes) -> Cancel:
-    """Decode a request; raises `CommandRefused` that says what is accepted."""
-    try:
-        command = decode(Cancel, payload)
-    except EnvelopeError as error:
-        raise CommandRefused("bad_request", _fault(payload)) from error
-    reason = clean_text(command.reason, MAX_TEXT_CHARS).strip()
-    if not reason:
-        raise CommandRefused("bad_request", "a reason is needed")
-    return msgspec.structs.replace(command, reason=reason)
-
-
-_WANTED: Final = {
-    "command": "the word cancel",
-    "order": f"an order's id of 1 to {MAX_ORDER_ID_CHARS} characters",
-    "reason": f"a text of 1 to {MAX_TEXT_CHARS} characters",
-    "request": f"an id of 1 to {MAX_REQUEST_CHARS} letters, digits, _ and -",
-}
-
-
-def _fault(payload: bytes) -> str:
-    """What is wrong with a request, field by field, in plain words."""
-    try:
-        document = msgspec.json.decode(payload)
-    except (msgspec.DecodeError, ValueError):
-        document = None
-    if not isinstance(document, dict):
-        return f"a request is a JSON object with {', '.join(_WANTED)}"
-    for name, wanted in _WANTED.items():
-        if name not in document:
-            return f"{name} is missing: it is {wanted}"
-        if not _fits(name, document[name]):
-            return f"{name} must be {wanted}"
-    extra = next((name for name in document if name not in _WANTED), None)
-    return f"{extra} is no field of a request: it has {', '.join(_WANTED)}" if extra else "the request cannot be read"
-
-
-def _fits(name: str, value: object) -> bool:
-    """Whether one field alone would be accepted."""
-    parts = {"command": "cancel", "order": "o", "reason": "r", "request": "q", name: value}
-    try:
-        msgspec.convert(parts, Cancel)
-    except msgspec.ValidationError:
-        return False
-    return True
-
-
-async def carry_out(participant: Participant[DeskState], command: Cancel) -> Done:
+async def carry_out(participant: Participant[DeskState], command: Operation, rotation: Rotation | None = None) -> Done:
     """Append the command's event, unless it stands in the log already; raises `CommandRefused`, `BusError`."""
+    done = await _appended(participant, command, Tools(rotation))
+    if rotation is not None and isinstance(command, Rotate):
+        await rotation.settle(participant.state.ledger)
+    return done
+
+
+async def _appended(participant: Participant[DeskState], command: Operation, tools: Tools) -> Done:
+    """The command's event; what comes before it (a book's opening) is appended on the way."""
     for _ in range(MAX_ROUNDS):
         state = participant.state
         found = already_done(state, command)
         if found is not None:
             return found
-        _check_order(state, command.order)
-        event = await participant.append(cancel_draft(state.ledger, command.order, command.reason, command.request))
-        if event is not None:
+        draft = replace(command.draft(state, tools), as_of=participant.cursor)
+        try:
+            event = await participant.append(draft)
+        except EnvelopeError as error:
+            raise CommandRefused("too_large", str(error)) from error
+        if event is not None and event.type != BookOpened.__name__ and about_of(event.id) == command.request:
             return Done(event.id, event.seq)
     raise CommandRefused("busy", f"the log moved {MAX_ROUNDS} times meanwhile: ask again")
 
 
-def already_done(state: DeskState, command: Cancel) -> Done | None:
+def already_done(state: DeskState, command: Operation) -> Done | None:
     """The event of a repeated request; raises `CommandRefused` if the request id was used for something else."""
     found = state.tally.requests.get(command.request)
     if found is None:
         return None
-    seq, data = found
-    if data != CancelOrdered(command.order, command.reason):
-        raise CommandRefused("request_reused", f"request {command.request} was another command (sequence {seq}): use a new id")
-    return Done(event_id("desk", "CancelOrdered", command.request), seq)
-
-
-def _check_order(state: DeskState, order: str) -> None:
-    """Refuse an order that is unknown or has ended."""
-    found = find_order(state.ledger, order)
-    if found is not None and found.state.is_open:
-        return
-    end = state.tally.ended.get(order)
-    if end is not None:
-        raise CommandRefused("order_ended", f"order {order} has ended already: {end}")
-    raise CommandRefused("unknown_order", f"no order {order} in the ledger: `propdesk status` lists the open ones")
+    if not command.is_said_by(found.book, found.data):
+        told = f"request {command.request} was another command (sequence {found.seq}): use a new id"
+        raise CommandRefused("request_reused", told)
+    return Done(event_id("desk", type(found.data).__name__, command.request), found.seq)
 
 
 class Commands:
     """Requests that wait until the desk's loop has a moment, at most `MAX_WAITING` of them."""
 
-    def __init__(self, participant: Participant[DeskState]) -> None:
+    def __init__(self, participant: Participant[DeskState], rotation: Rotation | None = None) -> None:
         """Carry out commands with the desk's own part in the log."""
-        self._participant = participant
-        self._waiting: list[tuple[Cancel, asyncio.Future[bytes]]] = []
+        self._participant, self._rotation = participant, rotation
+        self._waiting: list[tuple[Operation, asyncio.Future[bytes]]] = []
         self._closed = False
 
     async def handle(self, payload: bytes) -> bytes:
@@ -155,7 +92,7 @@ class Commands:
         while self._waiting:
             command, answer = self._waiting.pop(0)
             try:
-                document = canonical(await carry_out(self._participant, command))
+                document = canonical(await carry_out(self._participant, command, self._rotation))
             except CommandRefused as error:
                 document = error_document(error.code, str(error))
             except BaseException:

@@ -15,6 +15,10 @@ class UsageError(DeskError):
     exit_code = 2
 
 
+class DirectoryInUse(UsageError):
+    """Another process works in the data directory."""
+
+
 class RunFailed(DeskError):
     """The run stopped abnormally; `details` are further lines, such as the end of a service's log."""
 
@@ -22,6 +26,22 @@ class RunFailed(DeskError):
         """Keep the further lines beside the message."""
         super().__init__(message)
         self.details = details
+
+
+class RunNotReady(RunFailed):
+    """Runs could not be made because account data, rates or prices were missing."""
+
+    exit_code = 2
+
+
+class RunNotReconciled(RunFailed):
+    """Runs for which ledger and broker differed."""
+
+    exit_code = 3
+
+
+class LogLost(RunFailed):
+    """The log is not what was seen of it; nothing was appended or sent since, and starting again does not help."""
 
 
 class NotReconciled(DeskError):

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from services.desk.errors import UsageError
+from shared.bus.rights import LOG
+from shared.protocol.ids import STREAM
 
 DEFAULT_DIR: Final = ".propdesk"
 MAX_OLD: Final = 10_000
@@ -43,9 +45,24 @@ class Layout:
         return self.broker / "port"
 
     @property
+    def keys(self) -> Path:
+        """Secret keys, one file each, for the owner alone."""
+        return self.root / "keys"
+
+    @property
     def logs(self) -> Path:
         """One log file per service."""
         return self.root / "logs"
+
+    @property
+    def services(self) -> Path:
+        """One folder per service, for what it can lose."""
+        return self.root / "services"
+
+    @property
+    def stopped(self) -> Path:
+        """Why the desk must not be started as it is; only there after the log was found incomplete."""
+        return self.root / "stopped.json"
 
     @property
     def journal(self) -> Path:
@@ -55,19 +72,33 @@ class Layout:
     @property
     def has_log(self) -> bool:
         """Whether there is an event log to go on with."""
-        return (self.stream / "jetstream").is_dir()
+        return self._stream_of(LOG).is_dir()
+
+    @property
+    def has_unsigned_log(self) -> bool:
+        """Whether there is one of a version that had no keys."""
+        return self._stream_of("$G").is_dir()
+
+    def _stream_of(self, account: str) -> Path:
+        """Where the server keeps the stream of an account."""
+        return self.stream / "jetstream" / account / "streams" / STREAM
 
     @property
     def is_ours(self) -> bool:
         """Whether a desk made the directory: a folder named `js` alone may be anybody's."""
-        return _is_lock(self.lock) or self.has_log or (self.broker / "journal.jsonl").is_file()
+        return _is_lock(self.lock) or self.has_log or (self.broker / "journal.jsonl").is_file() or self.services.is_dir()
 
     @property
     def is_foreign(self) -> bool:
-        """Whether the directory holds something, and nothing of a desk."""
+        """Whether the directory holds something, and nothing of a desk; keys that were made for one are its own."""
         if not self.root.is_dir() or self.is_ours:
             return False
-        return any(path.name not in OF_FILE_SYSTEM for path in self.root.iterdir())
+        known = {*OF_FILE_SYSTEM, self.keys.name} if (self.keys / "root.pub").is_file() else OF_FILE_SYSTEM
+        return any(path.name not in known for path in self.root.iterdir())
+
+    def folder_of(self, service: str) -> Path:
+        """The folder of one service."""
+        return self.services / service
 
     def log_of(self, service: str) -> Path:
         """The log file of one service."""

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Final, Self
 
-from services.desk.errors import UsageError
+from services.desk.errors import DirectoryInUse
 from services.desk.layout import Layout, writing
 
 _POLL_S: Final = 0.05
@@ -27,7 +27,7 @@ class Lock:
     def take(cls, layout: Layout, orphans_s: float) -> Self:
         """Take the lock and write our pid into it.
 
-        Raises `UsageError` with the holder's pid. If that process is dead, its children have `orphans_s` to follow it.
+        Raises `DirectoryInUse` with the holder's pid. If that process is dead, its children have `orphans_s` to follow it.
         """
         until = time.monotonic() + orphans_s
         while True:
@@ -40,7 +40,7 @@ class Lock:
             os.close(descriptor)
             holder = holder_of(layout.lock)
             if (holder is not None and _alive(holder)) or time.monotonic() > until:
-                raise UsageError(_in_use(layout.root, holder))
+                raise DirectoryInUse(_in_use(layout.root, holder))
             time.sleep(_POLL_S)
 
     def release(self) -> None:

@@ -6,21 +6,14 @@ from pathlib import Path
 
 import structlog
 
+from shared.bus.logs import send_logs_to
+
 
 @contextmanager
 def logging_to(path: Path) -> Iterator[None]:
     """Send what the bus has to say in this process to `path`, one JSON document a line."""
-    with path.open("a", encoding="utf-8") as file:
-        structlog.configure(
-            processors=[
-                structlog.processors.add_log_level,
-                structlog.processors.TimeStamper(fmt="iso", utc=True),
-                structlog.processors.format_exc_info,
-                structlog.processors.JSONRenderer(),
-            ],
-            logger_factory=structlog.WriteLoggerFactory(file),
-            cache_logger_on_first_use=False,
-        )
+    with path.open("ab", buffering=0) as file:
+        send_logs_to(file.fileno())
         try:
             yield
         finally:

@@ -3,6 +3,7 @@
 import sys
 
 from services.desk.console import is_terminal, say, show, show_json
+from services.desk.desk_keys import DeskKeys
 from services.desk.embedded import running_desk, with_log, with_running
 from services.desk.errors import RunFailed, UsageError
 from services.desk.layout import Layout
@@ -23,8 +24,9 @@ def replay(layout: Layout, to: int | None, *, as_json: bool) -> None:
         say(f"propdesk: process {running} runs this desk, whose journal keeps the read models: only the log is folded")
     database = layout.journal if running is None else None
 
-    async def work(connection: Connection) -> ReplayResult:
-        return await replay_log(connection.log, database, _progress if is_terminal(sys.stderr) else None, to=to)
+    async def work(connection: Connection, keys: DeskKeys) -> ReplayResult:
+        progress = _progress if is_terminal(sys.stderr) else None
+        return await replay_log(connection.log, database, progress, to=to, keyring=keys.identity().keyring())
 
     try:
         result = with_log(layout, work) if running is None else with_running(layout, work)

@@ -2,7 +2,9 @@
 
 import re
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
+
+import typer
 
 from services.desk.errors import UsageError
 
@@ -36,6 +38,11 @@ def policy_path(text: str) -> Path:
     return _path("--policy", text)
 
 
+def scenario_path(text: str) -> Path:
+    """The value of `--scenario`; raises `UsageError`."""
+    return _path("--scenario", text)
+
+
 def state_path(text: str) -> Path:
     """The value of `--state`; raises `UsageError`."""
     return _path("--state", text)
@@ -57,3 +64,9 @@ def _path(option: str, text: str) -> Path:
         shown = str(path.absolute()).encode("utf-8", "backslashreplace").decode()
         raise UsageError(f"{option} {shown}: the name is no UTF-8: use another one") from error
     return path
+
+
+DirOption = Annotated[
+    Path, typer.Option("--dir", envvar="PROPDESK_DIR", parser=directory_path, metavar="PATH", help="The data directory.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]

@@ -86,7 +86,7 @@ def _row(book: Book, tally: BookTally) -> BookReport:
     return BookReport(
         book=book.name,
         value=_money(tally.value),
-        return_pct=_money(return_pct(tally.value, book.deposited)),
+        return_pct=_money(return_pct(tally.value, book.net_deposits)),
         max_drawdown_pct=two_decimals(tally.drawdown_pct),
         proposed=tally.approved + tally.blocked,
         approved=tally.approved,

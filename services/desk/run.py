@@ -7,13 +7,15 @@ from typing import Protocol
 from services.desk.access import check_access
 from services.desk.arguments import Prepared
 from services.desk.console import say
-from services.desk.errors import DeskError, Interrupted, UsageError
+from services.desk.desk_keys import DeskKeys
+from services.desk.errors import DeskError, Interrupted, LogLost, UsageError
 from services.desk.layout import Layout, put_aside, writing
 from services.desk.lock import Lock
 from services.desk.logs import logging_to
 from services.desk.report import Report
 from services.desk.settings import Bounds
 from services.desk.signals import SIGNALS
+from services.desk.stopped import noted
 from services.desk.supervisor import Supervisor
 from services.desk.tally import DeskState
 
@@ -57,6 +59,8 @@ def run(job: Job) -> None:
         job.display.end()
         say("propdesk: the run can go on: type the same command again, without --fresh")
         raise
+    except LogLost as error:
+        raise noted(job.layout, error) from error
     finally:
         job.display.end()
         lock.release()
@@ -65,8 +69,7 @@ def run(job: Job) -> None:
 def open_directory(layout: Layout, *, fresh: bool, bounds: Bounds) -> Lock:
     """Take the data directory: lock it, with `fresh` put an old one aside first, make its folders; raises `UsageError`."""
     check_access(layout)
-    if layout.is_foreign:
-        raise UsageError(f"{layout.root} holds files that are not a desk's: name an empty or a new directory with --dir")
+    check_foreign(layout)
     if fresh and layout.is_ours:
         _make_way(layout, bounds)
     created = not layout.root.exists()
@@ -74,12 +77,21 @@ def open_directory(layout: Layout, *, fresh: bool, bounds: Bounds) -> Lock:
         layout.root.mkdir(parents=True, exist_ok=True)
     try:
         lock = Lock.take(layout, bounds.orphans_s)
+        if layout.has_unsigned_log:
+            lock.release()
+            raise UsageError(f"{layout.root} holds a log of a version without keys: add --fresh to put it aside, or use --dir")
         layout.make()
     except DeskError:
         if created:
             _remove_if_empty(layout)
         raise
     return lock
+
+
+def check_foreign(layout: Layout) -> None:
+    """Raise `UsageError` for a directory that is somebody else's."""
+    if layout.is_foreign:
+        raise UsageError(f"{layout.root} holds files that are not a desk's: name an empty or a new directory with --dir")
 
 
 def _make_way(layout: Layout, bounds: Bounds) -> None:
@@ -103,7 +115,8 @@ async def _supervised(job: Job, lock: Lock) -> None:
     """Run with children, and without any when it is over, however it ends."""
     from services.desk.trading import trade
 
-    supervisor = Supervisor(job.layout, lock, job.bounds)
+    keys = DeskKeys.prepare(job.layout, (book.book for book in job.prepared.plan.args.books))
+    supervisor = Supervisor(job.layout, lock, job.bounds, users=keys.users)
     loop = asyncio.get_running_loop()
 
     def end(interrupted: Interrupted) -> None:
@@ -111,6 +124,6 @@ async def _supervised(job: Job, lock: Lock) -> None:
 
     with SIGNALS.handing_to(end):
         try:
-            await trade(job, supervisor)
+            await trade(job, supervisor, keys)
         finally:
             await supervisor.stop()

@@ -15,6 +15,7 @@ from shared.protocol.events import (
     MAX_LARGE_EVENT_BYTES,
     AccountReconciled,
     BookValued,
+    Breach,
     ClockAdvanced,
     Data,
     HoldingValued,
@@ -125,8 +126,9 @@ def _valued_of(plan: Plan) -> Sized:
 
     def largest(names: tuple[Instrument, ...]) -> Data:
         held = tuple(HoldingValued(row.symbol, row.currency, SHARES, PRICE, PRICE) for row in _longest(names, most))
+        breach = Breach(10, INSTANT, "x" * 9 * len(held), LONGEST_ID, (LONGEST_ID,) * 10)
         return BookValued(
-            "close", AMOUNT, held, AMOUNT, AMOUNT, AMOUNT, AMOUNT, OrdersUsed(9999, 9999), (LONGEST_ID,) * 2, LONGEST_ID
+            "close", AMOUNT, held, AMOUNT, AMOUNT, AMOUNT, AMOUNT, OrdersUsed(9999, 9999), (LONGEST_ID,) * 2, LONGEST_ID, breach
         )
 
     return largest

@@ -4,22 +4,24 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
 from services.desk.children import Endings, Ready
-from services.desk.errors import DeskError, NotReconciled, RunFailed
+from services.desk.errors import DeskError, LogLost, NotReconciled, RunFailed, UsageError
 from services.desk.layout import Layout
 from services.desk.process import Spec
 from shared.bus.nats_config import LOOPBACK
 from shared.bus.ports import BusError, Rpc
+from shared.bus.service import LOG_BROKEN_EXIT
 
 SIMULATOR: Final = "simulator"
 EXECUTOR: Final = "executor"
-ON_THE_LOG: Final = (EXECUTOR, "gate", "agent", "journal")
+AGENT: Final = "agent"
+ON_THE_LOG: Final = (EXECUTOR, "gate", AGENT, "journal")
 """The services that fold the log, the one that takes longest to start first."""
 
 WRONG_CONFIGURATION: Final = 2
@@ -27,6 +29,10 @@ RECONCILIATION_FAILED: Final = 3
 DESK_NAME: Final = "desk"
 PROBE_CLIENT: Final = "desk-probe"
 NOTHING: Final = b"{}"
+FACE: Final = "PROPDESK_BROKER_FACE"
+LINES, TWS = "lines", "tws"
+TWS_PORT: Final = "tws_port"
+ANY_PORT: Final = "0"
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -42,7 +48,9 @@ class Health(msgspec.Struct, frozen=True):
 _HEALTH: Final = msgspec.json.Decoder(Health)
 
 
-def simulator_spec(layout: Layout, data: Path, base_currency: str, lock: int, log_level: str) -> Spec:
+def simulator_spec(
+    layout: Layout, data: Path, base_currency: str, lock: int, log_level: str, scenario: Path | None = None
+) -> Spec:
     """The broker's stand-in; it inherits the lock, so that nobody starts a second one on its memory."""
     env = {
         **_env(layout, None, log_level),
@@ -52,15 +60,29 @@ def simulator_spec(layout: Layout, data: Path, base_currency: str, lock: int, lo
         "PROPDESK_SIMULATOR_PARENT_PID": _own_pid(),
         "PROPDESK_SIMULATOR_LOG_LEVEL": log_level,
     }
+    if _trades_over_tws():
+        env["PROPDESK_SIMULATOR_TWS_PORT"] = ANY_PORT
+    if scenario is not None:
+        env["PROPDESK_SIMULATOR_SCENARIO"] = str(scenario.resolve())
     return Spec(SIMULATOR, _argv(SIMULATOR), layout.log_of(SIMULATOR), env, (lock,))
 
 
-def service_spec(name: str, layout: Layout, url: str, log_level: str) -> Spec:
-    """A service that folds the log."""
-    env = _env(layout, url, log_level)
+def service_spec(name: str, layout: Layout, url: str, log_level: str, keys: Mapping[str, str] | None = None) -> Spec:
+    """A service that folds the log; `keys` tells it where its keys are."""
+    env = {**_env(layout, url, log_level), "PROPDESK_STATE_DIR": str(layout.folder_of(name).resolve()), **(keys or {})}
     if name == EXECUTOR:
         env["PROPDESK_SIMULATOR_PORT_FILE"] = str(layout.broker_port.resolve())
+        if _trades_over_tws():
+            env["PROPDESK_GATEWAY_PORT_FILE"] = str(layout.broker_port.with_name(TWS_PORT).resolve())
     return Spec(name, _argv(name), layout.log_of(name), env)
+
+
+def _trades_over_tws() -> bool:
+    """Whether the executor talks TWS to the simulator instead of JSON lines; raises `UsageError` for an unknown face."""
+    face = os.environ.get(FACE, LINES)
+    if face not in {LINES, TWS}:
+        raise UsageError(f"{FACE} is {face!r}: it is {LINES} (the default) or {TWS}")
+    return face == TWS
 
 
 def endings_of(name: str) -> Endings:
@@ -69,8 +91,13 @@ def endings_of(name: str) -> Endings:
     def refused(lines: tuple[str, ...]) -> DeskError:
         return RunFailed(f"the {name} refuses to start: {lines[-1] if lines else 'it gave no reason'}", lines[:-1])
 
-    common = {WRONG_CONFIGURATION: refused}
+    common: Endings = {WRONG_CONFIGURATION: refused, LOG_BROKEN_EXIT: _log_broken}
     return {**common, RECONCILIATION_FAILED: _log_lost} if name == EXECUTOR else common
+
+
+def _log_broken(lines: tuple[str, ...]) -> DeskError:
+    """A service found that the log is not what was seen of it, and said which sequences."""
+    return LogLost(lines[-1] if lines else "a service found that the log is not what was seen of it, and gave no reason")
 
 
 def _log_lost(lines: tuple[str, ...]) -> DeskError:

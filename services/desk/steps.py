@@ -8,17 +8,19 @@ from typing import Final
 
 import msgspec
 
-from shared.ledger.owed import HASHING_AUTHORS, Owed, is_quiet, next_of, owed
+from services.simulator.scenario import NO_SCENARIO, Scenario
+from shared.ledger.marks import HASHING_AUTHORS
+from shared.ledger.owed import Owed, is_quiet, next_of, owed
 from shared.ledger.state import State, Step
 from shared.protocol.calendar import calendar
 from shared.protocol.envelope import Draft
 from shared.protocol.events import (
     BookArgs,
     BookOpened,
-    CancelOrdered,
     CashDeposited,
     ClockAdvanced,
     EventData,
+    KeysAdopted,
     PolicyAdopted,
     RunArgs,
 )
@@ -32,10 +34,12 @@ OPENING_REASON: Final = "start of the run"
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What a run is: its arguments and the policy that they name by hash."""
+    """What a run is: its arguments, the policy and the scenario that they name by hash, and the keys of a run that is signed."""
 
     args: RunArgs
     policy: PolicyAdopted
+    keys: KeysAdopted | None = None
+    scenario: Scenario = NO_SCENARIO
 
 
 def next_draft(state: State, plan: Plan) -> Draft | None:
@@ -51,16 +55,16 @@ def next_draft(state: State, plan: Plan) -> Draft | None:
         return _opening_event(state, plan, step, mine)
     if not is_quiet(items):
         return None
-    clock = _after(step.clock, plan.args)
+    clock = _after(step.clock, plan)
     return None if clock is None else _clock(state, clock, step)
 
 
 def is_finished(state: State, args: RunArgs) -> bool:
-    """Whether the last session's close step is over."""
+    """Whether the last session's close step is over and the journal has hashed everything that it owes."""
     step = state.step
     if step is None or state.problem is not None or step.clock.step != "close" or step.clock.session != args.sessions[-1]:
         return False
-    return is_quiet(owed(state))
+    return not owed(state)
 
 
 def sessions_done(state: State, args: RunArgs) -> int:
@@ -70,13 +74,6 @@ def sessions_done(state: State, args: RunArgs) -> int:
         return 0
     over = step.clock.step == "close" and set(HASHING_AUTHORS) <= set(step.hashed)
     return args.sessions.index(step.clock.session) + over
-
-
-def cancel_draft(state: State, order: str, reason: str, request: str) -> Draft:
-    """An operator's wish to cancel an order, at desk time; `request` is what the event is about."""
-    if state.now is None:
-        raise ValueError("the desk has no time yet")
-    return Draft(AUTHOR, DESK_BOOK, request, state.now, state.seq, CancelOrdered(order, reason))
 
 
 def _clock(state: State, clock: ClockAdvanced, before: Step | None) -> Draft:
@@ -90,16 +87,42 @@ def _opening(args: RunArgs) -> ClockAdvanced:
     return ClockAdvanced(_local(args.sessions[0], OPEN_TIME), "open", args.sessions[0], (), args)
 
 
-def _after(clock: ClockAdvanced, args: RunArgs) -> ClockAdvanced | None:
+def _after(clock: ClockAdvanced, plan: Plan) -> ClockAdvanced | None:
     """The step behind `clock`; None behind the last close."""
-    if clock.step == "slot":
-        closes_at = calendar().hours(parse_day(clock.session)).closes_at
-        return ClockAdvanced(to_text(closes_at), "close", clock.session)
-    at = args.sessions.index(clock.session) + (clock.step == "close")
-    if at >= len(args.sessions):
-        return None
-    session = args.sessions[at]
-    return ClockAdvanced(_local(session, SLOT_TIME), "slot", session, tuple(book.book for book in args.books))
+    sessions = plan.args.sessions
+    at = sessions.index(clock.session)
+    later = (step for step in _steps_of(sessions[at], plan) if step.to > clock.to)
+    found = next(later, None)
+    if found is None and at + 1 < len(sessions):
+        found = _steps_of(sessions[at + 1], plan)[0]
+    return found
+
+
+def _steps_of(session: str, plan: Plan) -> list[ClockAdvanced]:
+    """The steps of a session behind its open, in order of time: slot, close, and what the scenario adds."""
+    due = tuple(book.book for book in plan.args.books if plan.scenario.is_due(book.book, session))
+    dry = tuple(book for book in due if plan.args.dry or plan.scenario.is_dry(book, session))
+    closes_at = to_text(calendar().hours(parse_day(session)).closes_at)
+    watches = (_local(session, time.fromisoformat(at)) for at in plan.scenario.watch_times(session))
+    steps = [
+        ClockAdvanced(_local(session, SLOT_TIME), "slot", session, due, dry=dry),
+        ClockAdvanced(closes_at, "close", session),
+        *(ClockAdvanced(to, "watch", session) for to in watches),
+    ]
+    return sorted(steps, key=lambda step: step.to)
+
+
+def watch_fault(scenario: Scenario, session: str) -> str | None:
+    """What is wrong with the watch times of a session, in words; None if nothing is."""
+    hours = calendar().hours(parse_day(session))
+    first, last = to_text(hours.opens_at), to_text(hours.closes_at)
+    for at in scenario.watch_times(session):
+        to = _local(session, time.fromisoformat(at))
+        if not first < to < last:
+            return f"watch at {at} of {session} is not inside the session"
+        if time.fromisoformat(at) == SLOT_TIME:
+            return f"watch at {at} of {session} is the time of the slot: the slot watches too"
+    return None
 
 
 def _local(session: str, local: time) -> Instant:
@@ -108,13 +131,15 @@ def _local(session: str, local: time) -> Instant:
 
 
 def _opening_event(state: State, plan: Plan, step: Step, item: Owed) -> Draft:
-    """Policy or one of a book's opening events, at desk time."""
+    """Keys, policy or one of a book's opening events, at desk time."""
     data = _opening_data(plan, item)
     return Draft(AUTHOR, item.book, item.about, step.clock.to, state.seq, data, cause=step.event.id, k=item.k)
 
 
 def _opening_data(plan: Plan, item: Owed) -> EventData:
     """What an owed opening event says."""
+    if item.type == "KeysAdopted" and plan.keys is not None:
+        return plan.keys
     if item.type == "PolicyAdopted":
         return plan.policy
     book = _book_args(plan.args, item.book)

@@ -12,7 +12,7 @@ from services.desk.errors import RunFailed
 from services.desk.layout import Layout
 from services.desk.lock import Lock
 from services.desk.process import Spec, end, last_lines
-from services.desk.server import NAME, NatsServer
+from services.desk.server import NAME, NatsServer, Users
 from services.desk.settings import Bounds
 
 SERVER_PROBE_S: Final = 0.005
@@ -22,13 +22,19 @@ Result = TypeVar("Result")
 class Supervisor:
     """Children of one data directory whose lock we hold. `stop` must be called however the run ends."""
 
-    def __init__(self, layout: Layout, lock: Lock, bounds: Bounds, free: FreeBytes = free_bytes) -> None:
-        """Nothing is started yet. `free` tells the space left in the directory."""
+    def __init__(
+        self, layout: Layout, lock: Lock, bounds: Bounds, users: Users | None = None, free: FreeBytes = free_bytes
+    ) -> None:
+        """Nothing is started yet. Only these `users` may connect; without, everybody may do everything (tests).
+
+        `free` tells the space left in the directory.
+        """
         self.disk = Disk(layout.root, bounds, free)
-        self.server, self.lock = NatsServer(layout), lock
+        self.server, self.lock = NatsServer(layout, users), lock
         self._bounds = bounds
         self.server_child: Child | None = None
         self._children: dict[str, Child] = {}
+        self._retired: dict[str, Child] = {}
         self._keeping: dict[str, asyncio.Task[Never]] = {}
         self._beside: set[asyncio.Task[Never]] = set()
         self._failure: asyncio.Future[Never] = asyncio.get_running_loop().create_future()
@@ -40,6 +46,12 @@ class Supervisor:
         self.watch(self.disk.watch(self._restart_server))
         self.server_child = self._keep(spec, self.server.is_ready, every_s=SERVER_PROBE_S)
         await self.first_of(self.server_child.is_ready.wait())
+
+    async def reload_server(self) -> None:
+        """Let the running server read its users anew; raises `RunFailed`."""
+        child = self.server_child
+        if child is not None and child.process is not None and child.process.poll() is None:
+            await self.server.reload(child.process)
 
     def start(self, spec: Spec, ready: Ready, endings: Endings) -> Child:
         """Start a service and keep it running."""
@@ -118,6 +130,14 @@ class Supervisor:
         lines = tuple(f"{name}: {line}" for name, child in self._children.items() for line in last_lines(child.spec.log)[-1:])
         return RunFailed(f"nothing happened for {self._bounds.stuck_s:.0f} s; still owed: {waiting}", lines)
 
+    def retire(self, name: str) -> None:
+        """End a service for good while the others go on; nothing happens if it does not run."""
+        child, keeping = self._children.pop(name, None), self._keeping.pop(name, None)
+        if child is not None and keeping is not None:
+            keeping.cancel()
+            self._retired[name] = child
+            child.kill()
+
     async def stop_services(self) -> None:
         """End all services: SIGTERM, then SIGKILL; they are not started again."""
         await self._stop([*self._children])
@@ -127,6 +147,7 @@ class Supervisor:
         for task in tuple(self._beside):
             task.cancel()
         await asyncio.gather(self.stop_services(), *([self._ending] if self._ending else []))
+        await end([child.process for child in self._retired.values() if child.process is not None], self._bounds.grace_s)
         await self._stop([NAME])
         if self._failure.done():
             self._failure.exception()

@@ -6,14 +6,19 @@ from typing import Final, Self, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from services.desk.held import Held
 from shared.ledger import fold
-from shared.ledger.state import State
+from shared.ledger.books import known_value
+from shared.ledger.periods import exchange_day_of
+from shared.ledger.state import LIQUIDATION, State
 from shared.protocol.envelope import Event
 from shared.protocol.events import (
+    AdjustmentBooked,
     BookValued,
-    CancelOrdered,
     CashDeposited,
+    CashWithdrawn,
     ClockAdvanced,
+    EventData,
     FillSettled,
     OrderClosed,
     OrderWithheld,
@@ -21,17 +26,39 @@ from shared.protocol.events import (
     RunEnded,
     Verdict,
 )
+from shared.protocol.ids import about_of
+from shared.protocol.market import instrument_key
 from shared.protocol.money import ZERO, Exact, divide, wide_context
-from shared.protocol.reasons import RunStatus
+from shared.protocol.reasons import EXIT_OF
 
 Value = TypeVar("Value")
 
 MAX_REMEMBERED: Final = 5_000
 MAX_MESSAGES: Final = 3
 PERCENT: Final = Exact(100)
+CLOSE: Final = "close"
+"""The purpose of a valuation that counts for results."""
 
-FAILED: Final = frozenset({RunStatus.SOURCE_FAILED, RunStatus.ERROR, RunStatus.UNSETTLED})
+FAILED: Final = frozenset(status for status, code in EXIT_OF.items() if code)
 """How runs end that did not do what they were for; every other end is a decision."""
+
+
+OPERATORS: Final = frozenset(
+    {
+        *(
+            "CashDeposited",
+            "CashWithdrawn",
+            "BookClosed",
+            "SourcePaused",
+            "SourceResumed",
+            "AccountBaselined",
+            "AdjustmentBooked",
+        ),
+        *("HaltOrdered", "HaltReset", "FlattenOrdered", "ApprovalGiven", "ApprovalRefused", "CancelOrdered"),
+        *("PolicyAdopted", "KeysAdopted"),
+    }
+)
+"""Events of the desk that a request leads to, whose id names it."""
 
 
 class Failures(msgspec.Struct, frozen=True):
@@ -67,16 +94,18 @@ class BookTally(msgspec.Struct, frozen=True):
     rules: dict[str, int] = {}
     failed: dict[str, Failures] = {}
 
-    def deposited(self, amount: Exact, value: Exact | None) -> Self:
-        """With `amount` more money in a book worth `value`: never profit, hides no fall."""
+    def flowed(self, amount: Exact, value: Exact | None) -> Self:
+        """With `amount` more money (less, if negative) in a book worth `value`: never profit or loss, hides no fall."""
         with wide_context():
-            if not value:
+            if not value or value <= 0:
                 return replace(self, high=Exact(self.high + amount))
             return replace(self, high=divide(self.high * (value + amount), value))
 
     def judged(self, verdict: Verdict) -> Self:
-        """With one more verdict."""
+        """With one more verdict. What a liquidation could not sell yet is no blocked order: it is tried again."""
         approved = sum(decision.approved for decision in verdict.decisions)
+        if verdict.kind == LIQUIDATION:
+            return replace(self, approved=self.approved + approved)
         rules = dict(self.rules)
         for decision in verdict.decisions:
             reasons = () if decision.approved else decision.reasons or verdict.block
@@ -103,14 +132,23 @@ class Fill(msgspec.Struct, frozen=True):
     data: FillSettled
 
 
+class Carried(msgspec.Struct, frozen=True):
+    """An operator's request that became an event: its sequence, book and data."""
+
+    seq: int
+    book: str
+    data: EventData
+
+
 class Tally(msgspec.Struct, frozen=True):
-    """Counts over the whole log. `ended` says how orders ended and `requests` which operator requests were carried out
-    (event sequence, order, reason), each for the newest `MAX_REMEMBERED`; `failure` is the newest failed reconciliation."""
+    """Counts over the whole log. `ended` says how orders ended and `requests` which operator requests were carried out, each for
+    the newest `MAX_REMEMBERED`; `failure` is the newest failed reconciliation, `held` what was held when."""
 
     books: dict[str, BookTally] = {}
     first_fill: Fill | None = None
     ended: dict[str, str] = {}
-    requests: dict[str, tuple[int, CancelOrdered]] = {}
+    requests: dict[str, Carried] = {}
+    held: Held = Held()
     failure: ReconciliationFailed | None = None
     first_clock: ClockAdvanced | None = None
 
@@ -123,10 +161,14 @@ class DeskState(msgspec.Struct, frozen=True):
 
 
 def apply(state: DeskState, event: Event) -> DeskState:
-    """The state after `event`, which must be the next of the log."""
+    """The state after `event`, which must be the next of the log. Of dry runs only those that failed are counted."""
     count = _COUNTS.get(event.type)
-    tally = state.tally if count is None or event.envelope.mode == "dry" else count(state, event)
-    return DeskState(fold.apply(state.ledger, event), tally)
+    counts = event.envelope.mode != "dry" or event.type == "RunEnded"
+    tally = count(state, event) if count is not None and counts else state.tally
+    if event.author == "desk" and event.type in OPERATORS:
+        tally = _requested(tally, event)
+    ledger = fold.apply(state.ledger, event)
+    return DeskState(ledger, _held(tally, ledger, event) if event.type in _CHANGING_SHARES else tally)
 
 
 def _clock_advanced(state: DeskState, event: Event) -> Tally:
@@ -135,9 +177,18 @@ def _clock_advanced(state: DeskState, event: Event) -> Tally:
 
 
 def _cash_deposited(state: DeskState, event: Event) -> Tally:
+    return _flowed(state, event, event.expect(CashDeposited).amount)
+
+
+def _cash_withdrawn(state: DeskState, event: Event) -> Tally:
+    return _flowed(state, event, Exact(-event.expect(CashWithdrawn).amount))
+
+
+def _flowed(state: DeskState, event: Event, amount: Exact) -> Tally:
+    """With money that went into the event's book or out of it."""
     book = state.ledger.books.get(event.book)
-    value = None if book is None else book.value if book.holdings and book.value is not None else book.cash
-    return _with_book(state.tally, event.book, _book(state, event).deposited(event.expect(CashDeposited).amount, value))
+    value = None if book is None else known_value(book)
+    return _with_book(state.tally, event.book, _book(state, event).flowed(amount, book.cash if book and value is None else value))
 
 
 def _verdict(state: DeskState, event: Event) -> Tally:
@@ -145,9 +196,10 @@ def _verdict(state: DeskState, event: Event) -> Tally:
 
 
 def _book_valued(state: DeskState, event: Event) -> Tally:
-    if event.run is not None:
+    data = event.expect(BookValued)
+    if data.purpose != CLOSE:
         return state.tally
-    return _with_book(state.tally, event.book, _book(state, event).closed_at(event.expect(BookValued).value))
+    return _with_book(state.tally, event.book, _book(state, event).closed_at(data.value))
 
 
 def _fill_settled(state: DeskState, event: Event) -> Tally:
@@ -179,9 +231,26 @@ def _run_ended(state: DeskState, event: Event) -> Tally:
     return _with_book(state.tally, event.book, replace(book, failed={**book.failed, data.status.value: failures}))
 
 
-def _cancel_ordered(state: DeskState, event: Event) -> Tally:
-    request = event.id.split(":", 2)[2]
-    return replace(state.tally, requests=_newest({**state.tally.requests, request: (event.seq, event.expect(CancelOrdered))}))
+def _requested(tally: Tally, event: Event) -> Tally:
+    """With one more operator's request carried out; its id is what the event is about."""
+    carried = Carried(event.seq, event.book, event.data)
+    return replace(tally, requests=_newest({**tally.requests, about_of(event.id): carried}))
+
+
+def _held(tally: Tally, after: State, event: Event) -> Tally:
+    """With what books hold after a fill or an adjustment of shares."""
+    day, held = exchange_day_of(event.at), tally.held
+    match event.data:
+        case FillSettled() as fill:
+            changed = [(event.book, instrument_key(fill.symbol, fill.currency))]
+        case AdjustmentBooked(symbol=str(symbol), currency=currency, shares=shares):
+            changed = [(share.book, instrument_key(symbol, currency)) for share in shares if share.quantity is not None]
+        case _:
+            return tally
+    for name, key in changed:
+        if name in after.books:
+            held = held.at(name, key, day, after.books[name].held(key))
+    return replace(tally, held=held)
 
 
 def _reconciliation_failed(state: DeskState, event: Event) -> Tally:
@@ -203,15 +272,17 @@ def _with_book(tally: Tally, name: str, book: BookTally) -> Tally:
     return replace(tally, books={**tally.books, name: book})
 
 
+_CHANGING_SHARES: Final = frozenset({"FillSettled", "AdjustmentBooked"})
+
 _COUNTS: Final[dict[str, Callable[[DeskState, Event], Tally]]] = {
     "ClockAdvanced": _clock_advanced,
     "CashDeposited": _cash_deposited,
+    "CashWithdrawn": _cash_withdrawn,
     "Verdict": _verdict,
     "BookValued": _book_valued,
     "FillSettled": _fill_settled,
     "OrderClosed": _order_closed,
     "OrderWithheld": _order_withheld,
     "RunEnded": _run_ended,
-    "CancelOrdered": _cancel_ordered,
     "ReconciliationFailed": _reconciliation_failed,
 }

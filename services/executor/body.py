@@ -4,6 +4,7 @@ import asyncio
 import sys
 from typing import Final
 
+from services.executor.broker import Broker
 from services.executor.rpc import Prices
 from services.executor.service import AccountDiffers, Executor
 from services.executor.settings import Settings
@@ -15,6 +16,15 @@ STOP_GRACE_S: Final = 1.0
 """How long work that was begun may go on after a signal; waiting for the simulator is cut short."""
 
 
+def _broker(settings: Settings) -> Broker:
+    """The simulator over JSON lines, or over its TWS port; the library for that is loaded only then."""
+    if settings.gateway_port_file is None:
+        return SimulatedBroker(settings.simulator_port_file)
+    from services.executor.ibkr.standin import stand_in
+
+    return stand_in(settings.gateway_port_file)
+
+
 class Body:
     """One run of the executor. `exit_code` is 3 after log and broker were found to contradict each other, else 0."""
 
@@ -24,7 +34,7 @@ class Body:
 
     async def run(self, service: Service[Settings]) -> None:
         """Work until a signal comes or log and broker do not agree; raises what else goes wrong."""
-        broker = SimulatedBroker(service.settings.simulator_port_file)
+        broker = _broker(service.settings)
         executor = Executor(service.participant, broker)
         try:
             await Prices(executor.desk).serve(service.rpc)

@@ -1,11 +1,12 @@
 """The broker as the executor sees it: a port, the small values that cross it, and what can go wrong.
 
-Every answer is complete or it is no answer: an adapter that did not see the broker's end marker raises `BrokerLost`, so that
-unknown is never read as empty. Amounts are in the currency named beside them, times are canonical text.
+An answer is `Complete`, or it is `Incomplete` and holds nothing: what lacks the broker's end marker is unknown and is never read
+as empty. Amounts are in the currency named beside them, times are canonical text.
 """
 
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -14,6 +15,7 @@ from shared.protocol.market import ExchangeSession, Order, Quote, Side, instrume
 from shared.protocol.money import Exact, Money
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class BrokerError(Exception):
@@ -92,12 +94,27 @@ class Complete(msgspec.Struct, Generic[T], frozen=True):
     value: T
     clock: Instant | None
 
+    def turned(self, into: Callable[[T], U]) -> "Complete[U]":
+        """The same answer with its value made into another."""
+        return Complete(into(self.value), self.clock)
+
+
+class Incomplete(msgspec.Struct, frozen=True):
+    """A query whose answer timed out or lacks its end marker: `what` was asked is unknown, whatever part of it came."""
+
+    what: str
+    clock: Instant | None
+
+
+Answer: TypeAlias = Complete[T] | Incomplete
+
 
 class Account(msgspec.Struct, frozen=True):
-    """The account's name and its cash per currency."""
+    """The account's name, its cash per currency, and what all of it is worth in base currency, None if unknown."""
 
     name: str
     cash: dict[str, Exact]
+    net_liquidation: Exact | None = None
 
 
 class Observation(msgspec.Struct, frozen=True):
@@ -175,19 +192,19 @@ class Broker(Protocol):
         """Ask for an order's end; an order that has ended already stays as it is."""
         ...
 
-    async def orders(self, reference: str | None = None, *, open_only: bool = False) -> Complete[tuple[BrokerOrder, ...]]:
+    async def orders(self, reference: str | None = None, *, open_only: bool = False) -> Answer[tuple[BrokerOrder, ...]]:
         """All orders, or those with a reference, or those still working, in the order in which they were placed."""
         ...
 
-    async def executions(self, after: int = 0) -> Complete[tuple[Execution, ...]]:
+    async def executions(self, after: int = 0) -> Answer[tuple[Execution, ...]]:
         """Executions with a number above `after`, in the order in which they happened."""
         ...
 
-    async def positions(self) -> Complete[dict[str, Exact]]:
+    async def positions(self) -> Answer[dict[str, Exact]]:
         """Shares held by instrument key, without zeros."""
         ...
 
-    async def account(self) -> Complete[Account]:
+    async def account(self) -> Answer[Account]:
         """The account's name and cash."""
         ...
 

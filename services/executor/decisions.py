@@ -3,9 +3,16 @@
 import re
 from typing import Final
 
+from msgspec.structs import replace
+
 from services.executor.broker import BrokerOrder, Observation, OrderStatus
 from services.executor.orders import Send, Withhold
+from shared.ledger.caused import LETTERS, next_approval
+from shared.ledger.dry import mode_of
 from shared.ledger.hashing import state_hash
+from shared.ledger.names import judged_names
+from shared.ledger.owed import Owed
+from shared.ledger.parts import LIQUIDATION
 from shared.ledger.state import LedgerOrder, OrderState, Run, State
 from shared.protocol.envelope import Draft, Event, clean_text
 from shared.protocol.events import (
@@ -24,8 +31,8 @@ from shared.protocol.events import (
 )
 from shared.protocol.ids import DESK_BOOK, event_id, execution_token
 from shared.protocol.instants import compact
-from shared.protocol.market import instrument_key
-from shared.protocol.money import ZERO
+from shared.protocol.market import instrument_key, split_key
+from shared.protocol.money import ZERO, Exact
 from shared.protocol.reasons import OrderEnd
 
 AUTHOR: Final = "executor"
@@ -47,7 +54,23 @@ def reconciled(state: State, run: Run, data: AccountReconciled | ReconciliationF
 
 def desk_failed(state: State, data: ReconciliationFailed) -> Draft:
     """A reconciliation that failed outside of any run."""
-    return _of_desk(state, data, f"{DESK_BOOK}-{compact(state.now or '')}")
+    failures = state.step.failures if state.step else 0
+    return _of_desk(state, data, _step_name(state), failures + 1)
+
+
+def looked_again(state: State, order: str, data: AccountReconciled | ReconciliationFailed) -> Draft:
+    """The account once more, after the end of an order that had explained a difference."""
+    return _of_desk(state, data, order)
+
+
+def is_of_step(state: State, item: Owed) -> bool:
+    """Whether an item is about the step of desk time itself."""
+    return item.about == _step_name(state)
+
+
+def watch_reconciled(state: State, data: AccountReconciled | ReconciliationFailed) -> Draft:
+    """The account's reconciliation at a watch step."""
+    return desk_failed(state, data) if isinstance(data, ReconciliationFailed) else _of_desk(state, data, _step_name(state))
 
 
 def run_observed(state: State, run: Run, seen: Observation) -> Draft:
@@ -61,24 +84,58 @@ def verdict_observed(state: State, run: Run, seen: Observation) -> Draft:
 
 
 def watch_observed(state: State, seen: Observation) -> Draft:
-    """The market at the close step."""
-    return _of_desk(state, _market("watch", seen), f"{DESK_BOOK}-{compact(state.now or '')}")
+    """The market at a watch or close step."""
+    return _of_desk(state, _market("watch", seen), _step_name(state))
+
+
+def caused_observed(state: State, item: Owed, seen: Observation, positions: dict[str, Exact] | None) -> Draft:
+    """The market with which a run begins that the desk causes; for a liquidation with the broker's positions."""
+    kind = kind_of(item)
+    data = replace(_market(kind, seen), positions=positions)
+    return Draft(AUTHOR, item.book, item.about, _now(state), state.seq, data, run=item.run, cause=cause_of(state, item))
+
+
+def kind_of(item: Owed) -> str:
+    """Liquidation or approval, as the letter in the run's id says."""
+    return next(kind for kind, letter in LETTERS.items() if item.about.rpartition("-")[2].startswith(letter))
+
+
+def cause_of(state: State, item: Owed) -> str | None:
+    """The event that causes a run: the one that wants a book sold, or the approval that comes next."""
+    if kind_of(item) == LIQUIDATION:
+        sale = state.books[item.book].sale
+        return sale.cause if sale else None
+    found = next_approval(state, item.book)
+    return found.given.id if found is not None and found.given is not None else None
+
+
+def caused_names(state: State, item: Owed) -> tuple[str, ...]:
+    """Instruments to price for such a run: those held and, for an approval, the one of its order, by key."""
+    if kind_of(item) == LIQUIDATION:
+        return tuple(sorted(state.books[item.book].holdings))
+    found = next_approval(state, item.book)
+    asked = {instrument_key(found.symbol, found.currency)} if found is not None else set()
+    return judged_names(state, item.book, {key for key in asked if _is_name(key)})
 
 
 def run_names(state: State, run: Run) -> tuple[str, ...]:
-    """Instruments to price before a run, by key."""
+    """Instruments to price before a run by key: those the source wants, as far as they can be names at all, held, or at work."""
     book = state.books[run.book]
     working = {order.key for order in book.orders.values()}
-    return tuple(sorted({*run.names, *book.holdings, *working}))
+    return tuple(sorted({*filter(_is_name, run.names), *book.holdings, *working}))
 
 
 def verdict_names(state: State, run: Run) -> tuple[str, ...]:
-    """Instruments to price for a verdict: those proposed, as far as they can be names at all, and those held, by key."""
+    """Instruments to price for a verdict by key: those proposed, as far as they can be names at all, and what judging needs."""
     proposed = run.proposal.expect(ProposalMade).orders if run.proposal else ()
-    keys = {
-        instrument_key(o.symbol, o.currency) for o in proposed if _SYMBOL.fullmatch(o.symbol) and _CURRENCY.fullmatch(o.currency)
-    }
-    return tuple(sorted({*keys, *state.books[run.book].holdings}))
+    keys = {key for order in proposed if _is_name(key := instrument_key(order.symbol, order.currency))}
+    return judged_names(state, run.book, keys)
+
+
+def _is_name(key: str) -> bool:
+    """Whether an instrument key can be one at all."""
+    symbol, currency = split_key(key)
+    return _SYMBOL.fullmatch(symbol) is not None and _CURRENCY.fullmatch(currency) is not None
 
 
 def watch_names(state: State) -> tuple[str, ...]:
@@ -136,9 +193,11 @@ def settled(state: State, run: Run) -> Draft:
 
 
 def hashed(state: State) -> Draft:
-    """The hash of the ledger after the session's last fact."""
-    session = state.step.clock.session if state.step else ""
-    return _of_desk(state, StateHashed(session, state_hash(state)), session)
+    """The hash of the ledger after the session's last fact; raises `LookupError` before that, when it is not owed."""
+    mark = state.step.mark if state.step else None
+    if mark is None:
+        raise LookupError("the close step is not complete yet")
+    return _of_desk(state, StateHashed(mark.session, state_hash(mark)), mark.session)
 
 
 def _market(purpose: str, seen: Observation) -> MarketObserved:
@@ -154,12 +213,18 @@ def _sent(order: LedgerOrder) -> str:
 def _of_run(state: State, run: Run, data: EventData, about: str, cause: Event | str | None, k: int = 1) -> Draft:
     """A fact that belongs to a run."""
     cause_id = cause.id if isinstance(cause, Event) else cause
-    return Draft(AUTHOR, run.book, about, _now(state), state.seq, data, run=run.id, cause=cause_id, k=k)
+    mode = mode_of(state, run.id)
+    return Draft(AUTHOR, run.book, about, _now(state), state.seq, data, run=run.id, cause=cause_id, k=k, mode=mode)
 
 
-def _of_desk(state: State, data: EventData, about: str) -> Draft:
+def _of_desk(state: State, data: EventData, about: str, k: int = 1) -> Draft:
     """A fact that belongs to the whole desk."""
-    return Draft(AUTHOR, DESK_BOOK, about, _now(state), state.seq, data, cause=state.step.event.id if state.step else None)
+    return Draft(AUTHOR, DESK_BOOK, about, _now(state), state.seq, data, cause=state.step.event.id if state.step else None, k=k)
+
+
+def _step_name(state: State) -> str:
+    """What a fact about the step of desk time is about."""
+    return f"{DESK_BOOK}-{compact(state.now or '')}"
 
 
 def _now(state: State) -> str:

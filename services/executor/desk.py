@@ -4,7 +4,7 @@ from typing import Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from services.executor.broker import Broker, Complete, Execution
+from services.executor.broker import Answer, Broker, BrokerLost, Execution, Incomplete
 from services.executor.reconcile import sent_orders
 from shared.ledger.fold import find_order
 from shared.ledger.state import LedgerOrder, Run, State
@@ -85,15 +85,38 @@ class Desk:
         """Append on what is folded now: drafts are made of it without an await in between. Dropped events count as folded."""
         return await self.scribe.append(replace(draft, as_of=self.scribe.cursor))
 
-    def in_step(self, answer: Complete[T]) -> T:
-        """The answer's value, if it was given at desk time; raises `OutOfStep`."""
+    def in_step(self, answer: Answer[T]) -> T:
+        """The answer's value, if it was given at desk time; raises `OutOfStep`, and `BrokerLost` for one that is not complete."""
+        if isinstance(answer, Incomplete):
+            raise BrokerLost(f"{answer.what}: the answer has no end marker, so it is unknown")
         if answer.clock != self.state.now:
             raise OutOfStep(f"the broker answered at {answer.clock}, desk time is {self.state.now}")
         return answer.value
 
+    def known(self, answer: Answer[T]) -> T | None:
+        """The same, None for one that is not complete."""
+        return None if isinstance(answer, Incomplete) else self.in_step(answer)
+
+    async def still_there(self) -> None:
+        """Fold the log to its end, from its leader; raises `OutOfStep` if it went on, and what fences this process."""
+        folded = self.scribe.cursor
+        await self.scribe.catch_up()
+        if self.scribe.cursor != folded:
+            raise OutOfStep(f"the log went on from {folded} to {self.scribe.cursor}")
+
     async def sweep(self) -> None:
-        """Fetch executions to their end marker. Those of orders whose end is in the log are forgotten."""
-        for execution in self.in_step(await self.broker.executions(self._last_execution)):
+        """Fetch executions to their end marker; raises `BrokerLost` if it does not come."""
+        self.swept(self.in_step(await self.broker.executions(self._last_execution)))
+
+    async def try_sweep(self) -> bool:
+        """The same; False if their end marker did not come."""
+        found = self.known(await self.broker.executions(self._last_execution))
+        self.swept(found or ())
+        return found is not None
+
+    def swept(self, found: tuple[Execution, ...]) -> None:
+        """Remember executions. Those of orders whose end is in the log are forgotten."""
+        for execution in found:
             self._executions.setdefault(execution.reference, []).append(execution)
             self._last_execution = execution.number
         wanted = {order.id for order in sent_orders(self.state)}

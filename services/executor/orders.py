@@ -8,9 +8,8 @@ import msgspec
 
 from shared.ledger.owed import sending_order
 from shared.ledger.reservations import reserved_by
-from shared.ledger.state import Book, Halt, LedgerOrder, OrderState, Run, State
+from shared.ledger.state import FULL, LIQUIDATION, Book, Halt, LedgerOrder, OrderState, Run, State, halts_of
 from shared.protocol.events import MarketObserved, ProposalMade, Verdict
-from shared.protocol.ids import DESK_BOOK
 from shared.protocol.market import Side
 from shared.protocol.money import Exact, tick_down, tick_up, wide_context
 from shared.protocol.reasons import Withheld
@@ -83,6 +82,8 @@ def qualified(state: State, run: Run, order: LedgerOrder) -> Send | Withhold:
     limit = limit_on_tick(run, order)
     if limit is None or limit <= 0:
         return Withhold(order, Withheld.NO_TICK, f"{order.limit} is no price of {order.key} on a known tick")
+    if (met := _own_sell(state, order, limit)) is not None:
+        return Withhold(order, Withheld.SELF_TRADE, f"it would trade with our own SELL {met.id} at {met.limit}")
     return Send(order, exchange, limit)
 
 
@@ -95,20 +96,36 @@ def limit_on_tick(run: Run, order: LedgerOrder) -> Exact | None:
 
 
 def exchange_of(state: State, run: Run, order: LedgerOrder) -> str | None:
-    """Where the order goes: the universe's exchange, else the one proposed, as a held share may have left the universe."""
+    """Where the order goes: the universe's exchange; of a held share that left it the one where it was bought, or proposed."""
     row = state.policy.policy.instrument(order.key) if state.policy else None
     if row is not None:
         return row.exchange
+    holding = state.books[order.book].holdings.get(order.key)
+    if holding is not None and holding.exchange is not None:
+        return holding.exchange
+    if run.approval is not None:
+        return run.approval.exchange
     proposed = run.proposal.expect(ProposalMade).orders if run.proposal else ()
     return proposed[order.index - 1].exchange if order.index <= len(proposed) else None
 
 
 def _halt(state: State, run: Run, order: LedgerOrder) -> Halt | None:
-    """The halt that stops this order: a full one every order but a liquidation's, a reduce-only one BUYs."""
-    if run.verdict is not None and run.verdict.expect(Verdict).kind == "liquidation":
+    """The halt that stops this order: one that came after its approval, for good, else one in force.
+
+    Of those a full one stops every order but a liquidation's, a reduce-only one BUYs.
+    """
+    if order.halt is not None or run.kind == LIQUIDATION:
+        return order.halt
+    return next((halt for halt in halts_of(state, state.books[order.book]) if halt.kind == FULL or order.side is Side.BUY), None)
+
+
+def _own_sell(state: State, buy: LedgerOrder, limit: Exact) -> LedgerOrder | None:
+    """A SELL of any book, sent and not ended, that a BUY would trade with: an exit that came after the BUY was approved."""
+    if buy.side is not Side.BUY:
         return None
-    halts = (state.halts.get(DESK_BOOK), state.books[order.book].halt)
-    return next((halt for halt in halts if halt and (halt.kind == "full" or order.side is Side.BUY)), None)
+    orders = (order for book in state.books.values() for order in book.orders.values() if order.key == buy.key)
+    sent = (order for order in orders if order.side is Side.SELL and order.state in {OrderState.INTENDED, OrderState.WORKING})
+    return next((order for order in sent if order.limit <= limit), None)
 
 
 def _stale(state: State, run: Run) -> str | None:

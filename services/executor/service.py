@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Final, NoReturn, Protocol
 
 import structlog
@@ -10,17 +11,17 @@ from services.executor import decisions
 from services.executor.account import AccountWatch
 from services.executor.broker import Broker, BrokerContradiction, BrokerLost, BrokerRefused
 from services.executor.desk import Desk, OutOfStep, Scribe
-from services.executor.reconcile import MAX_DIFFERENCE_CHARS, log_lost
+from services.executor.reconcile import contradiction, log_lost
 from services.executor.trading import Trading
+from shared.bus.ports import Unavailable
+from shared.ledger.dry import DRY
 from shared.ledger.owed import Owed, owed
 from shared.ledger.state import State
-from shared.protocol.envelope import clean_text
-from shared.protocol.events import Difference, ReconciliationFailed
+from shared.protocol.events import ReconciliationFailed
 
 FIRST_PAUSE_S: Final = 0.02
 LONGEST_PAUSE_S: Final = 1.0
 MODE: Final = "sim"
-DRY: Final = "dry"
 NOT_YET: Final = 0
 
 
@@ -67,8 +68,7 @@ class Executor:
                 await self._pause(error)
                 continue
             except BrokerContradiction as error:
-                said = clean_text(str(error), MAX_DIFFERENCE_CHARS)
-                await self._fail(ReconciliationFailed(None, (Difference("broker", None, said),)))
+                await self._fail(contradiction(str(error)))
             self._pause_s = FIRST_PAUSE_S
             if not worked:
                 await self._participant.advance()
@@ -110,13 +110,15 @@ class Executor:
         await self._look()
 
     async def _look(self) -> None:
-        """Reconcile once per connection, saying only what differs."""
+        """Reconcile once per connection, saying only what differs: it blocks buying, and exits stay open."""
         if self._looked_at == self._broker.connection:
             return
         connection = self._broker.connection
         difference = await self._account.difference()
         if difference is not None:
-            await self._fail(difference)
+            self._log.error("log and broker differ", alarm=True, lines=words(difference))
+            if not await self.desk.append(decisions.desk_failed(self.desk.state, difference)):
+                raise OutOfStep("the log went on while the account was looked at")
         self._looked_at = connection
 
     async def _do(self, item: Owed) -> bool:
@@ -124,9 +126,9 @@ class Executor:
         state = self.desk.state
         match item.type:
             case "AccountReconciled":
-                await self._account.reconcile(item.run)
+                await self._account.reconcile(item)
             case "MarketObserved":
-                await self._account.observe(item.run, item.k)
+                await self._account.observe(item)
             case "OrderIntended":
                 return await self._trading.advance(item.run)
             case "OrderPlaced":
@@ -152,14 +154,23 @@ class Executor:
         """Say what does not agree, and end."""
         while not await self.desk.append(decisions.desk_failed(self.desk.state, failure)):
             continue
-        lines = "; ".join(f"{line.what}: log {line.expected}, broker {line.found}" for line in failure.differences)
-        raise AccountDiffers(f"log and broker do not agree: {lines}: look at both before anything is traded")
+        raise AccountDiffers(f"log and broker do not agree: {words(failure)}: look at both before anything is traded")
 
     async def _pause(self, error: Exception) -> None:
-        """Wait a little longer each time before asking a broker again that does not answer or refuses."""
+        """Wait a little longer each time before asking a broker again that does not answer or refuses.
+
+        The log is folded meanwhile: a connection also ends because another executor took over, which fences this one.
+        """
         self._log.warning("the broker did not do it, trying again", error=str(error), pause_s=self._pause_s)
         await asyncio.sleep(self._pause_s)
+        with suppress(Unavailable):
+            await self._participant.catch_up()
         self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
+
+
+def words(failure: ReconciliationFailed) -> str:
+    """Every difference on one line."""
+    return "; ".join(f"{line.what}: log {line.expected}, broker {line.found}" for line in failure.differences)
 
 
 def in_order(items: tuple[Owed, ...]) -> Iterator[Owed]:

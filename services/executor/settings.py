@@ -18,7 +18,11 @@ def _stated(value: object) -> object:
 
 
 class Settings(ServiceSettings):
-    """`simulator_port_file` holds the simulator's port, read anew at each connect. `mode`: there is only simulated trading."""
+    """`simulator_port_file` holds the simulator's port, read anew at each connect. `mode`: there is only simulated trading.
+
+    `gateway_port_file`: trade over the simulator's TWS port, which stands in it, instead of over JSON lines.
+    """
 
     simulator_port_file: Annotated[Path, BeforeValidator(_stated)]
+    gateway_port_file: Annotated[Path | None, BeforeValidator(_stated)] = None
     mode: Literal["sim"] = "sim"

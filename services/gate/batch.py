@@ -8,6 +8,7 @@ from services.gate.books import BookView
 from services.gate.candidate import Candidate
 from services.gate.market import Market
 from services.gate.numbers import NOTHING
+from services.gate.rest import at_most, sums_of
 from services.gate.valuation import Valuation
 from shared.ledger.reservations import held_back
 from shared.ledger.state import LedgerOrder
@@ -28,7 +29,8 @@ class OpenOrder(NamedTuple):
 class Batch:
     """A copy of the book that changes with each approved order; the book itself is never touched.
 
-    `free` is cash less reservations, in base currency, None if a reservation is unknown. Shares go by instrument key.
+    `free` is cash less reservations, in base currency, None if a reservation is unknown. Shares go by instrument key. `rest` are
+    the account's other books, None where no limit over the sum of all books needs their worth.
     """
 
     __slots__ = (
@@ -38,6 +40,7 @@ class Batch:
         "_own",
         "_sold",
         "_working",
+        "account_value",
         "approved",
         "book",
         "cash",
@@ -46,6 +49,7 @@ class Batch:
         "market",
         "max_quote_age",
         "policy",
+        "rest",
         "selling",
         "untrusted",
         "used_day",
@@ -73,6 +77,9 @@ class Batch:
         self._moved = NOTHING
         reserved = self._take_in(book)
         self.free: Decimal | None = book.cash - reserved if book.reserves else None
+        summed = policy.account.max_gross_pct is not None or policy.account.max_position_pct is not None
+        self.rest = sums_of(book.rest, book.others, market) if summed else None
+        self.account_value = _sum(valuation.value, self.rest.value) if self.rest else None
 
     def _take_in(self, book: BookView) -> Decimal:
         """Index the open orders of the account by instrument; returns the cash that this book's hold back."""
@@ -108,8 +115,12 @@ class Batch:
         return self.book.holdings.get(key, NOTHING) - self._sold.get(key, NOTHING) + self._bought.get(key, NOTHING)
 
     def sellable(self, key: str) -> Decimal:
-        """Shares that no working SELL stands for yet."""
-        return self.held(key) - self.selling.get(key, NOTHING)
+        """Shares that no working SELL stands for yet; while reconciliation fails at most what the broker is known to have."""
+        own, at_broker = self.held(key) - self.selling.get(key, NOTHING), self.book.at_broker
+        if at_broker is None:
+            return own
+        sold = sum((order.quantity for order in self.account_orders(key) if not order.buys), NOTHING)
+        return min(own, max(NOTHING, at_broker.get(key, NOTHING) - sold))
 
     def position(self, key: str) -> Decimal:
         """Shares in the simulated book and those that its working BUYs may still bring."""
@@ -124,17 +135,26 @@ class Batch:
         return self._working.get(key, _NONE)
 
     def exposure(self) -> Decimal:
-        """Holdings at reference, and what working BUYs may still buy at the larger of limit and reference; base currency."""
+        """Holdings at reference, and what working BUYs may still buy at the larger of limit and reference; base currency.
+
+        A working BUY without any rate adds nothing here: its reservation is unknown then, and `cash` blocks.
+        """
         if self._exposure is None:
             buys = (order for order in self.book.working if order.side is Side.BUY)
-            self._exposure = sum((self._at_most(order) for order in buys), self.valuation.exposure)
+            self._exposure = sum((at_most(order, self.market) or NOTHING for order in buys), self.valuation.exposure)
         return self._exposure + self._moved
 
-    def _at_most(self, order: LedgerOrder) -> Decimal:
-        """What a working BUY may still add; its own limit and rate where there is no reference price or rate."""
-        price = self.market.price(order.key) or order.limit
-        rate = self.market.rates.get(order.currency, order.fx)
-        return (order.quantity - order.filled) * max(order.limit, price) * rate
+    def account_exposure(self) -> Decimal | None:
+        """The same of all books together, None if it is unknown."""
+        return None if self.rest is None else _sum(self.exposure(), self.rest.exposure)
+
+    def account_position(self, key: str) -> Decimal:
+        """Shares of all books together, with those that working BUYs may still bring."""
+        return self.position(key) + (self.rest.positions.get(key, NOTHING) if self.rest else NOTHING)
+
+    def account_used_day(self) -> int:
+        """Orders approved in the exchange day by all books together."""
+        return self.used_day + self.book.rest.used_day
 
     def apply(self, order: Candidate, name: str) -> None:
         """Count an approved order and let the simulated book have its effect; `name` is the order's id."""
@@ -178,6 +198,11 @@ def cost_of(order: Candidate) -> Cost:
 
 
 _NONE: Final[list[OpenOrder]] = []
+
+
+def _sum(own: Decimal | None, rest: Decimal | None) -> Decimal | None:
+    """Both together; unknown if one of them is."""
+    return None if own is None or rest is None else own + rest
 
 
 def _opened(order: LedgerOrder) -> OpenOrder:

@@ -8,14 +8,17 @@ import msgspec
 from services.gate.books import BookView
 from services.gate.numbers import HUNDRED, NOTHING, amount, percent
 from services.gate.rules.reasons import reason
-from services.gate.valuation import Valuation, drawdown_pct, drawdown_reaches
+from services.gate.valuation import Valuation, drawdown_pct
+from shared.ledger.parts import FULL, REDUCE_ONLY
+from shared.ledger.trips import drawdown_reaches
 from shared.protocol.events import Reason
 from shared.protocol.policy import Policy
 from shared.protocol.reasons import Rule
 
-FULL: Final = "full"
-REDUCE_ONLY: Final = "reduce_only"
+__all__ = ["FULL", "REDUCE_ONLY", "Block", "block_of", "named"]
+
 MAX_NAMED: Final = 5
+DENY: Final = "deny"
 MAX_REASON_CHARS: Final = 200
 
 
@@ -29,7 +32,7 @@ class Block(msgspec.Struct, frozen=True):
 def block_of(policy: Policy, book: BookView, valuation: Valuation) -> Block | None:
     """What blocks the book, with all reasons; None if nothing does. Call it inside exact arithmetic."""
     found = (*_halts(book), _valuation(valuation), _drawdown(policy, book, valuation), _daily_loss(policy, book, valuation))
-    reasons = tuple(why for why in (*found, _reconciliation(book)) if why is not None)
+    reasons = tuple(why for why in (*found, _reconciliation(book), _borrowed(policy, book)) if why is not None)
     if not reasons:
         return None
     full = any(halt.kind == FULL for halt in book.halts)
@@ -52,10 +55,19 @@ def _drawdown(policy: Policy, book: BookView, valuation: Valuation) -> Reason | 
     """Drawdown at or over the limit."""
     limit, value = policy.limits.max_drawdown_pct, valuation.value
     if value is None or not drawdown_reaches(value, book.peak, limit):
-        return None
+        return _breached(book)
     found = drawdown_pct(value, book.peak)
     room = value - book.peak * (HUNDRED - limit) / HUNDRED
     return reason(Rule.DRAWDOWN, f"drawdown {found} % of the peak {book.peak}, at {limit} % buying ends", limit, found, room)
+
+
+def _breached(book: BookView) -> Reason | None:
+    """A valuation saw the limit reached: buying waits until one does not, whatever other prices show meanwhile."""
+    if book.breach is None:
+        return None
+    return reason(
+        Rule.DRAWDOWN, f"the valuation at {book.breach.at} saw the drawdown limit reached: buying waits for the next one"
+    )
 
 
 def _daily_loss(policy: Policy, book: BookView, valuation: Valuation) -> Reason | None:
@@ -80,6 +92,15 @@ def _loss_left(limit: Decimal, whole: Decimal, lost: Decimal) -> Decimal:
 def _reconciliation(book: BookView) -> Reason | None:
     """Ledger and broker disagree, or it is not known whether they agree."""
     return None if book.reconciled else reason(Rule.RECONCILIATION, "the last reconciliation with the broker failed")
+
+
+def _borrowed(policy: Policy, book: BookView) -> Reason | None:
+    """The account owes money that the policy does not let it borrow."""
+    if policy.limits.foreign_currency != DENY or not book.borrowed:
+        return None
+    return reason(
+        Rule.CURRENCY, f"the account's cash is below 0 in {named(book.borrowed)}, and the policy lets nothing be borrowed"
+    )
 
 
 def named(keys: tuple[str, ...]) -> str:

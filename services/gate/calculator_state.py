@@ -9,6 +9,7 @@ from services.gate.blocks import FULL, REDUCE_ONLY
 from services.gate.books import BookView
 from services.gate.inputs import Fields, InputError
 from services.gate.market import Market, SessionView, usable_rate
+from services.gate.rest import Rest
 from shared.ledger.state import Halt, LedgerOrder, OrderState
 from shared.protocol.ids import IdError, check_book
 from shared.protocol.instants import parse
@@ -78,16 +79,21 @@ class CheckState(msgspec.Struct, frozen=True):
         return Market(self.now, self.quotes, self.fx, self.sessions, policy)
 
     def book(self, policy: Policy) -> BookView:
-        """The book as rules read it."""
+        """The book as rules read it.
+
+        Of other books the document has the orders at work alone: each is one of theirs of the day, as orders are for the day,
+        and the account is worth what the book is worth.
+        """
         orders = tuple(self._order(index, order, policy) for index, order in enumerate(self.working))
         own = tuple(order for order in orders if order.book == self.name)
+        others = tuple(order for order in orders if order.book != self.name)
         held = (currency for currency, amount in self.foreign_cash.items() if amount > ZERO)
         return BookView(
             name=self.name,
             cash=self.cash,
             holdings=self.holdings,
             working=own,
-            others=tuple(order for order in orders if order.book != self.name),
+            others=others,
             peak=self.peak,
             used_month=self.used_month,
             used_day=self.used_day,
@@ -95,7 +101,9 @@ class CheckState(msgspec.Struct, frozen=True):
             day_start=self.day_start,
             day_flows=self.day_flows,
             currencies=tuple(sorted({self.base_currency, *held})),
+            borrowed=tuple(sorted(currency for currency, amount in self.foreign_cash.items() if amount < ZERO)),
             exchanges=self.exchanges,
+            rest=Rest(used_day=len(others)),
             reserves=all(order.fx and order.schedule for order in own if order.side is Side.BUY),
         )
 

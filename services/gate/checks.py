@@ -11,6 +11,7 @@ from services.gate.market import Market, observed_market
 from services.gate.orders import judgement_document, read_orders
 from services.gate.verdict import judge
 from shared.bus.ports import BusError, Rpc
+from shared.ledger.names import judged_names
 from shared.ledger.state import State
 from shared.protocol.envelope import EnvelopeError, canonical, clean_text, decode
 from shared.protocol.events import MarketObserved
@@ -59,12 +60,11 @@ class Checks:
         """Judge the orders of a request."""
         name, orders = _request(payload)
         adopted = self._state().policy
-        book = self._state().books.get(name)
-        if adopted is None or book is None:
+        if adopted is None or name not in self._state().books:
             raise InputError(f"book: there is no book {name!r}")
         asked = {instrument_key(order.symbol, order.currency) for order in orders}
         priced = {key for key in asked if adopted.policy.instrument(key) is not None}
-        market = await self._market(tuple(sorted(priced | set(book.holdings))), adopted.policy)
+        market = await self._market(judged_names(self._state(), name, priced), adopted.policy)
         judged = judge(adopted.policy, book_view(self._state(), adopted.policy, name, market.at), market, orders)
         return judgement_document(judged, adopted.policy_hash)
 

@@ -1,54 +1,52 @@
 """What the gate owes, decided from the folded state alone: one pure function per event type."""
 
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
 from services.gate.blocks import FULL, Block, block_of, named
-from services.gate.books import BookView, book_view, halts_of
-from services.gate.fit import fitted
+from services.gate.books import BookView, book_view
+from services.gate.drafting import AUTHOR, draft_of, policy_of, run_of, valid_until, verdict_of
+from services.gate.killswitch import next_breach
 from services.gate.market import Market, observed_market
 from services.gate.numbers import amount, exact_arithmetic
-from services.gate.rules import RULES_VERSION
+from services.gate.protecting import halt_tripped, verdict_of_caused
 from services.gate.rules.evidence import LEAST_LEFT
-from services.gate.valuation import Peak, Valuation, drawdown_pct, holding_rows, next_peak, quote_digest, value_book
+from services.gate.valuation import Peak, Valuation, drawdown_pct, holding_rows, next_peak, quote_digest, quote_marks, value_book
 from services.gate.verdict import judge
+from shared.ledger.dry import as_found
 from shared.ledger.hashing import state_hash
 from shared.ledger.owed import Owed
 from shared.ledger.periods import exchange_day_of, month_of
-from shared.ledger.state import Book, Run, State
+from shared.ledger.state import KILL_SWITCH, PROPOSAL, Book, Run, State, halts_of
 from shared.protocol.envelope import Draft, Event
 from shared.protocol.events import (
     BookValued,
-    EventData,
+    Breach,
+    HaltTripped,
     MarketObserved,
     OrdersUsed,
-    PolicyAdopted,
     ProposalMade,
     RunCleared,
     RunStopped,
     StateHashed,
-    Verdict,
 )
-from shared.protocol.instants import parse, to_text
 from shared.protocol.market import instrument_key
 from shared.protocol.policy import Policy
 from shared.protocol.reasons import RunStatus
 
-AUTHOR: Final = "gate"
-VALID_FOR: Final = timedelta(seconds=300)
-"""How long a verdict may be acted upon at most."""
-BEFORE_CLOSE: Final = timedelta(minutes=1)
-"""How long before the close it ends in any case."""
-PROPOSAL: Final = "proposal"
+__all__ = ["AUTHOR", "decide", "valid_until"]
+
+RUN: Final = "run"
 
 
 def decide(state: State, item: Owed) -> Draft | None:
     """The event that `item` asks for, None while what it needs is not in the log; raises `LookupError` for foreign items."""
     match item.type:
+        case "HaltTripped":
+            return halt_tripped(state, item)
         case "BookValued" if item.run is None:
-            return closing_value(state, item)
+            return step_value(state, item)
         case "BookValued":
             return run_value(state, item)
         case "RunCleared":
@@ -62,34 +60,35 @@ def decide(state: State, item: Owed) -> Draft | None:
 
 
 def run_value(state: State, item: Owed) -> Draft | None:
-    """The first valuation of a run, which may move the peak; a run of a book that is not there stops instead."""
-    run, book = _run(state, item), state.books.get(item.book)
+    """The first valuation of a run, which may move the peak unless it is dry; a run of a book that is not there stops instead."""
+    run, book = run_of(state, item), state.books.get(item.book)
     if book is None:
-        return _draft(state, item, RunStopped(RunStatus.HALTED, f"the book {item.book} is not open"), run.started)
+        return draft_of(state, item, RunStopped(RunStatus.HALTED, f"the book {item.book} is not open"), run.started)
     if run.observed is None:
         return None
-    return _draft(state, item, _valued(state, book, run.observed, "run"), run.observed)
+    return draft_of(state, item, _valued(state, book, run.observed, RUN, dry=run.dry), run.observed)
 
 
-def closing_value(state: State, item: Owed) -> Draft | None:
-    """A book's valuation at the close, which does not move the peak."""
-    observed = state.step.observed if state.step else None
-    if observed is None:
+def step_value(state: State, item: Owed) -> Draft | None:
+    """A book's valuation at a watch or close step, which does not move the peak."""
+    step = state.step
+    if step is None or step.observed is None:
         return None
-    return _draft(state, item, _valued(state, state.books[item.book], observed, "close"), observed)
+    return draft_of(state, item, _valued(state, state.books[item.book], step.observed, step.clock.step), step.observed)
 
 
-def _valued(state: State, book: Book, observed: Event, purpose: str) -> BookValued:
-    """The book at the prices of one observation."""
-    policy = _policy(state).policy
+def _valued(state: State, book: Book, observed: Event, purpose: str, *, dry: bool = False) -> BookValued:
+    """The book at the prices of one observation; what a dry run sees leaves the peak alone."""
+    policy = policy_of(state).policy
     market = observed_market(observed.at, observed.expect(MarketObserved), policy)
     holdings = _holdings(book)
     with exact_arithmetic():
         found = value_book(book.cash, holdings, market).value
         value = None if found is None else amount(found)
-        peak = Peak(book.peak, book.previous, book.quoted)
-        if purpose == "run":
+        peak, marks = Peak(book.peak, book.previous, book.quoted), quote_marks(holdings, market)
+        if purpose == RUN and not dry:
             peak = next_peak(peak, value, quote_digest(holdings, market), observed.at)
+        seen = Breach(1, observed.at, marks, observed.envelope.run if purpose == RUN else None, (observed.id,))
         return BookValued(
             purpose=purpose,
             cash=book.cash,
@@ -101,23 +100,24 @@ def _valued(state: State, book: Book, observed: Event, purpose: str) -> BookValu
             used=_used(policy, book, observed.at),
             evidence=(observed.id,),
             quoted=peak.quoted,
+            breach=next_breach(book.breach, seen, value, peak.peak, policy.limits.max_drawdown_pct),
         )
 
 
 def clearance(state: State, item: Owed) -> Draft | None:
     """Whether the agent may think, and what blocks its BUYs; if not, why the run ends here."""
-    run, book = _run(state, item), state.books[item.book]
+    run, book = run_of(state, item), state.books[item.book]
     if run.valued is None or run.observed is None:
         return None
-    policy = _policy(state).policy
+    policy = policy_of(state).policy
     market = observed_market(run.observed.at, run.observed.expect(MarketObserved), policy)
-    stopped = _halted(state, book) or _closed(policy, market) or _used_up(policy, book, market.at)
+    stopped = _killed(run) or _halted(state, book) or _closed(policy, market) or _used_up(policy, book, market.at)
     stopped = stopped or _unpriced(run, book, market)
     if stopped is not None:
-        return _draft(state, item, stopped, run.valued)
+        return draft_of(state, item, stopped, run.valued)
     valued = run.valued.expect(BookValued)
-    block = _block(policy, book_view(state, policy, item.book, market.at), valued)
-    return _draft(state, item, RunCleared(valued.value, tuple(why.rule for why in block.reasons) if block else ()), run.valued)
+    block = _block(policy, book_view(as_found(state, run), policy, item.book, market.at), valued)
+    return draft_of(state, item, RunCleared(valued.value, tuple(why.rule for why in block.reasons) if block else ()), run.valued)
 
 
 def _block(policy: Policy, view: BookView, valued: BookValued) -> Block | None:
@@ -127,10 +127,18 @@ def _block(policy: Policy, view: BookView, valued: BookValued) -> Block | None:
         return block_of(policy, view, Valuation(valued.value, Decimal(0), unpriced))
 
 
+def _killed(run: Run) -> RunStopped | None:
+    """The kill switch tripped on this very run's valuation."""
+    tripped = run.tripped.expect(HaltTripped) if run.tripped else None
+    return RunStopped(RunStatus.KILL_SWITCH, tripped.message) if tripped and tripped.cause == KILL_SWITCH else None
+
+
 def _halted(state: State, book: Book) -> RunStopped | None:
     """The book is closed or a full halt is in force."""
     if book.closed:
         return RunStopped(RunStatus.HALTED, f"the book {book.name} is closed")
+    if book.paused:
+        return RunStopped(RunStatus.HALTED, f"the source of {book.name} is paused: {book.paused}")
     full = next((halt for halt in halts_of(state, book) if halt.kind == FULL), None)
     return None if full is None else RunStopped(RunStatus.HALTED, f"full halt: {full.reason}")
 
@@ -153,11 +161,13 @@ def _used_up(policy: Policy, book: Book, at: str) -> RunStopped | None:
 
 
 def _unpriced(run: Run, book: Book, market: Market) -> RunStopped | None:
-    """Not one of the names asked for or held has a price and a rate."""
+    """Not one of the names asked for or held has a price and a rate; where only rates are missing the broker is not ready."""
     names = tuple(sorted({*run.names, *book.holdings}))
     if not names or any(_has_price(market, key) for key in names):
         return None
-    return RunStopped(RunStatus.MARKET_DATA_UNAVAILABLE, f"no price or no rate for any of {named(names)}")
+    if any(market.price(key) is not None for key in names):
+        return RunStopped(RunStatus.BROKER_NOT_READY, f"no rate for any of {named(names)}")
+    return RunStopped(RunStatus.MARKET_DATA_UNAVAILABLE, f"no price for any of {named(names)}")
 
 
 def _has_price(market: Market, key: str) -> bool:
@@ -167,57 +177,23 @@ def _has_price(market: Market, key: str) -> bool:
 
 def verdict(state: State, item: Owed) -> Draft | None:
     """The final judgement of a proposal, on the evidence taken for it alone, at that evidence's own time."""
-    run = _run(state, item)
+    run = run_of(state, item)
+    if run.kind != PROPOSAL:
+        return verdict_of_caused(state, item)
     if run.proposal is None or run.evidence is None:
         return None
-    proposal, adopted, at = run.proposal.expect(ProposalMade), _policy(state), run.evidence.at
+    proposal, adopted, at = run.proposal.expect(ProposalMade), policy_of(state), run.evidence.at
     market = observed_market(at, run.evidence.expect(MarketObserved), adopted.policy)
-    view = book_view(state, adopted.policy, item.book, at)
+    view = book_view(as_found(state, run), adopted.policy, item.book, at)
     judged = judge(adopted.policy, view, market, proposal.orders, run=run.id, untrusted=proposal.untrusted)
-    data = Verdict(
-        kind=PROPOSAL,
-        decisions=judged.decisions,
-        block=judged.block.reasons if judged.block else (),
-        value=judged.value,
-        drawdown_pct=judged.drawdown_pct,
-        policy_hash=adopted.policy_hash,
-        rules=RULES_VERSION,
-        evidence=(run.evidence.id,),
-        valid_until=valid_until(parse(at), judged.first_close()),
-    )
-    return _draft(state, item, fitted(data), run.evidence)
-
-
-def valid_until(now: datetime, closes_at: datetime | None) -> str:
-    """300 s from now or a minute before the first close of an exchange that an approved order goes to, whichever is earlier."""
-    latest = now + VALID_FOR
-    return to_text(latest if closes_at is None else min(latest, closes_at - BEFORE_CLOSE))
+    return draft_of(state, item, verdict_of(state, PROPOSAL, judged, run.evidence), run.evidence)
 
 
 def hashed(state: State, item: Owed) -> Draft | None:
     """The hash of the ledger after the last fact of a session."""
-    if state.step is None:
+    if state.step is None or state.step.mark is None:
         return None
-    return _draft(state, item, StateHashed(item.about, state_hash(state)), state.step.event)
-
-
-def _draft(state: State, item: Owed, data: EventData, cause: Event) -> Draft:
-    """The event about `item` at desk time."""
-    if state.now is None:
-        raise LookupError("desk time is not known before the first ClockAdvanced")
-    return Draft(AUTHOR, item.book, item.about, state.now, state.seq, data, item.run, cause.id, item.k)
-
-
-def _run(state: State, item: Owed) -> Run:
-    """The run of an item."""
-    return state.runs[item.run or item.about]
-
-
-def _policy(state: State) -> PolicyAdopted:
-    """The policy in force; raises `LookupError` before there is one, when the gate owes nothing."""
-    if state.policy is None:
-        raise LookupError("no policy is adopted yet")
-    return state.policy
+    return draft_of(state, item, StateHashed(item.about, state_hash(state.step.mark)), state.step.event)
 
 
 def _holdings(book: Book) -> Mapping[str, Decimal]:

@@ -8,6 +8,7 @@ from typing import Final, Never
 
 from services.gate.policy_fields import TomlFloat, is_currency, read_number
 from shared.protocol.events import MAX_TEXT_CHARS
+from shared.protocol.files import FileRefused, read_regular
 from shared.protocol.instants import to_text
 from shared.protocol.market import MAX_SYMBOL_CHARS
 from shared.protocol.money import MAX_NUMBER_CHARS, Exact
@@ -29,12 +30,9 @@ class NumberText(TomlFloat):
 def read_json(path: Path) -> object:
     """A JSON document whose numbers are `NumberText`; raises `InputError` for anything else, also a key that stands twice."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_INPUT_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if len(content) > MAX_INPUT_BYTES:
-        raise InputError(f"{path}: more than {MAX_INPUT_BYTES} bytes")
+        content = read_regular(path, MAX_INPUT_BYTES, "a JSON file")
+    except FileRefused as error:
+        raise InputError(f"{path}: {error}") from error
     return parse_json(content, str(path))
 
 

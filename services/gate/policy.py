@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from services.gate.policy_fields import ACCOUNT_FIELDS, COMMISSION_FIELDS, CURRENCY, LIMIT_FIELDS, Field, TomlFloat
 from services.gate.universe import UniverseError, read_universe
 from shared.protocol.envelope import canonical, sha256_hex
+from shared.protocol.files import FileRefused, read_regular
 from shared.protocol.market import Instrument
 from shared.protocol.policy import AccountLimits, Commission, Limits, Policy
 
@@ -107,12 +108,9 @@ def _policy_section(path: Path) -> dict[str, object]:
 def _document(path: Path) -> dict[str, object]:
     """The file as TOML, its numbers with a point kept as text."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_POLICY_BYTES + 1)
-    except OSError as error:
-        raise PolicyError(path, None, None, f"cannot be read: {error.strerror or error}") from error
-    if len(content) > MAX_POLICY_BYTES:
-        raise PolicyError(path, None, None, f"has more than {MAX_POLICY_BYTES} bytes")
+        content = read_regular(path, MAX_POLICY_BYTES, "a TOML file")
+    except FileRefused as error:
+        raise PolicyError(path, None, None, str(error)) from error
     try:
         return tomllib.loads(content.decode("utf-8-sig"), parse_float=TomlFloat)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError, ValueError) as error:

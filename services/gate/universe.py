@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from services.gate.policy_fields import is_currency
+from shared.protocol.files import FileRefused, read_regular
 from shared.protocol.market import MAX_SYMBOL_CHARS, Instrument
 
 COLUMNS: Final = ("symbol", "exchange", "currency", "name", "source")
@@ -67,12 +68,9 @@ def _rows(path: Path) -> Iterator[tuple[int, Instrument]]:
 def _text(path: Path) -> str:
     """The file's text."""
     try:
-        with path.open("rb") as file:
-            content = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise UniverseError(f"{path}: cannot be read: {error.strerror or error}") from error
-    if len(content) > MAX_FILE_BYTES:
-        raise UniverseError(f"{path}: more than {MAX_FILE_BYTES} bytes")
+        content = read_regular(path, MAX_FILE_BYTES, "a CSV file")
+    except FileRefused as error:
+        raise UniverseError(f"{path}: {error}") from error
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -96,18 +94,23 @@ def _instrument(path: Path, line: int, cells: dict[str, str]) -> Instrument:
     for column in NEEDED:
         if not texts[column]:
             raise UniverseError(f"{path} line {line}: no {column}")
-    symbol, exchange, currency = texts["symbol"], texts["exchange"].upper(), texts["currency"]
-    if (share_class := _SHARE_CLASS.fullmatch(symbol)) is not None:
-        raise UniverseError(
-            f"{path} line {line}: symbol {symbol!r}: write the share class with a space, {' '.join(share_class.groups())!r}"
-        )
-    if not _SYMBOL.fullmatch(symbol):
-        raise UniverseError(
-            f"{path} line {line}: symbol {symbol[:MAX_SYMBOL_CHARS]!r}: capital letters, digits, blank . - / _ & +"
-        )
-    if not _EXCHANGE.fullmatch(exchange):
-        raise UniverseError(f"{path} line {line}: exchange {exchange[:MAX_SYMBOL_CHARS]!r}: letters, digits, . and _")
-    if not is_currency(currency):
-        raise UniverseError(f"{path} line {line}: currency {currency[:MAX_SYMBOL_CHARS]!r}: three capital letters")
     name, source = (texts.get(column, "")[:MAX_TEXT_CHARS] for column in ("name", "source"))
-    return Instrument(symbol, exchange, currency, name, source)
+    row = Instrument(texts["symbol"], texts["exchange"].upper(), texts["currency"], name, source)
+    fault = fault_of(row)
+    if fault is not None:
+        raise UniverseError(f"{path} line {line}: {fault}")
+    return row
+
+
+def fault_of(row: Instrument) -> str | None:
+    """What is wrong with the spelling of an instrument, None if nothing is."""
+    symbol, exchange, currency = row.symbol, row.exchange, row.currency
+    if (share_class := _SHARE_CLASS.fullmatch(symbol)) is not None:
+        return f"symbol {symbol!r}: write the share class with a space, {' '.join(share_class.groups())!r}"
+    if not _SYMBOL.fullmatch(symbol):
+        return f"symbol {symbol[:MAX_SYMBOL_CHARS]!r}: capital letters, digits, blank . - / _ & +"
+    if not _EXCHANGE.fullmatch(exchange):
+        return f"exchange {exchange[:MAX_SYMBOL_CHARS]!r}: letters, digits, . and _"
+    if not is_currency(currency):
+        return f"currency {currency[:MAX_SYMBOL_CHARS]!r}: three capital letters"
+    return None

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from services.gate.market import Market
-from services.gate.numbers import HUNDRED, NOTHING, amount, percent
+from services.gate.numbers import NOTHING, amount, percent
 from shared.protocol.events import HoldingValued
 from shared.protocol.instants import parse
 from shared.protocol.market import split_key
@@ -18,6 +18,7 @@ RUNS_APART: Final = timedelta(minutes=30)
 """Two runs nearer than this are one observation to the peak."""
 
 _DIGEST_CHARS: Final = 16
+_MARK_CHARS: Final = 8
 _NO_NAMES: Final = "-"
 
 
@@ -66,11 +67,6 @@ def drawdown_pct(value: Decimal, peak: Decimal) -> Exact:
     return percent(peak - value, peak) or ZERO if value < peak else ZERO
 
 
-def drawdown_reaches(value: Decimal, peak: Decimal, limit_pct: Decimal) -> bool:
-    """Whether the drawdown is at or over the limit, compared exactly. Call it inside exact arithmetic."""
-    return value < peak and (peak - value) * HUNDRED >= limit_pct * peak
-
-
 class Peak(NamedTuple):
     """The peak of a book with what the next run compares with.
 
@@ -113,3 +109,11 @@ def quote_digest(holdings: Mapping[str, Decimal], market: Market) -> str:
         return _NO_NAMES
     lines = (f"{key} {quote.at if (quote := market.quotes.get(key)) else None}" for key in sorted(holdings))
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:_DIGEST_CHARS]
+
+
+def quote_marks(holdings: Mapping[str, Decimal], market: Market) -> str:
+    """A mark per name held and its quote's time, in words that are compared one by one; `-` if none is held."""
+    if not holdings:
+        return _NO_NAMES
+    lines = (f"{key} {quote.at if (quote := market.quotes.get(key)) else None}" for key in sorted(holdings))
+    return " ".join(hashlib.sha256(line.encode()).hexdigest()[:_MARK_CHARS] for line in lines)

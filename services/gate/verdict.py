@@ -61,10 +61,11 @@ def judge(
     *,
     run: str | None = None,
     untrusted: bool = False,
+    agreed: bool = False,
 ) -> Judgement:
     """Judge `proposed` on a copy of the book, SELLs first; approved orders of a `run` get their ids.
 
-    Raises `IdError` for an approved order of a run beyond the 99th.
+    `agreed`: a person has approved them, so none needs approval. Raises `IdError` for an approved order of a run beyond the 99th.
     """
     with exact_arithmetic():
         valuation = value_book(book.cash, book.holdings, market)
@@ -72,15 +73,20 @@ def judge(
         block = block_of(policy, book, valuation)
         orders = [batch.candidate(index, order) for index, order in enumerate(proposed, 1)]
         orders.sort(key=_sells_first)
-        decisions = tuple(_decide(order, batch, block, run) for order in orders)
-        value = valuation.value
-        return Judgement(
-            decisions=decisions,
-            block=block,
-            value=None if value is None else amount(value),
-            drawdown_pct=None if value is None else drawdown_pct(value, book.peak),
-            batch=batch,
-        )
+        decisions = tuple(_decide(order, batch, block, run, agreed) for order in orders)
+        return judgement(batch, block, decisions)
+
+
+def judgement(batch: Batch, block: Block | None, decisions: tuple[Decision, ...]) -> Judgement:
+    """A batch judged. Call it inside exact arithmetic."""
+    value = batch.value
+    return Judgement(
+        decisions=decisions,
+        block=block,
+        value=None if value is None else amount(value),
+        drawdown_pct=None if value is None else drawdown_pct(value, batch.book.peak),
+        batch=batch,
+    )
 
 
 def reasons_against(order: Candidate, batch: Batch) -> list[Reason]:
@@ -103,23 +109,23 @@ def _sells_first(order: Candidate) -> bool:
     return order.side is not Side.SELL
 
 
-def _decide(order: Candidate, batch: Batch, block: Block | None, run: str | None) -> Decision:
+def _decide(order: Candidate, batch: Batch, block: Block | None, run: str | None, agreed: bool) -> Decision:
     """Judge one order against the simulated book and, if it is approved, apply it."""
     if block is not None and (block.kind == FULL or order.buys):
-        return _decision(order, block.reasons, largest=ZERO)
+        return decision_on(order, block.reasons, largest=ZERO)
     why = reasons_against(order, batch)
     if why:
-        return _decision(order, tuple(why), largest=largest_passing(order, batch, why, reasons_against))
-    asked = approval.needed(order, batch)
+        return decision_on(order, tuple(why), largest=largest_passing(order, batch, why, reasons_against))
+    asked = () if agreed else approval.needed(order, batch)
     if asked:
-        return _decision(order, asked, needs_approval=True)
+        return decision_on(order, asked, needs_approval=True)
     crossed = crossed_buy(order, batch)
     name = order_id(run, order.index) if run else None
     batch.apply(order, name or f"order {order.index} of this batch")
-    return _decision(order, (), approved=True, name=name, crosses=crossed.id if crossed else None)
+    return decision_on(order, (), approved=True, name=name, crosses=crossed.id if crossed else None)
 
 
-def _decision(
+def decision_on(
     order: Candidate,
     why: tuple[Reason, ...],
     *,

@@ -6,4 +6,4 @@ from shared.bus.service import main
 
 if __name__ == "__main__":
     journal = Journal()
-    main("journal", JournalSettings, journal.serve, apply=journal.apply, prepare=journal.prepare)
+    main("journal", JournalSettings, journal.serve, apply=journal.apply, prepare=journal.prepare, on_drop=journal.dropped)

@@ -4,8 +4,11 @@ from typing import TypeVar
 
 from services.journal.changes import Change, OrderChange, OrderFilled, RunChange, changed_columns
 from services.journal.projection import changes, index_row
-from services.journal.rows import BookRow, EventRow, OrderRow, Row, RunRow, Value, columns
-from shared.protocol.envelope import EnvelopeError, Event
+from services.journal.row import Row, Value
+from services.journal.rows import BookRow, DroppedRow, EventRow, OrderRow, RunRow, columns
+from shared.bus.ports import Stored
+from shared.protocol.envelope import EnvelopeError, Event, clean_text, sha256_hex
+from shared.protocol.events import MAX_TEXT_CHARS
 from shared.protocol.money import Exact, wide_context
 
 Columns = dict[str, Value]
@@ -16,7 +19,8 @@ class Batch:
     """Rows to insert and columns to change, per table, of the events behind `after`, up to `cursor`.
 
     Rows that live (books, runs, orders) stand by id, so that a change of a row of the same batch costs no statement. `added`
-    are shares by order, to be added to what the database has. `unreadable` names events whose data does not fit their type:
+    are shares by order, to be added to what the database has. `desk` is how the desk stands at the cursor, if that is known.
+    `unreadable` names events whose data does not fit their type:
     they stand in the index alone.
     """
 
@@ -30,6 +34,7 @@ class Batch:
         self.living: dict[type[Row], dict[str, Columns]] = {BookRow: {}, RunRow: {}, OrderRow: {}}
         self.changed: dict[type[Row], dict[str, Columns]] = {RunRow: {}, OrderRow: {}}
         self.added: dict[str, Exact] = {}
+        self.desk: str | None = None
 
     def add(self, event: Event) -> bool:
         """Gather what `event` writes; an event at or before the cursor is skipped and gives False.
@@ -46,6 +51,16 @@ class Batch:
         except EnvelopeError as error:
             self.unreadable.append(f"sequence {event.seq}, {event.id}: {error}")
         self.cursor, self.sha256 = event.seq, row.sha256
+        self.events += 1
+        return True
+
+    def drop(self, stored: Stored, why: str) -> bool:
+        """Gather a message that is no event; False if it stands at or before the cursor."""
+        if stored.seq <= self.cursor:
+            return False
+        row = DroppedRow(stored.seq, stored.subject, clean_text(stored.msg_id, MAX_TEXT_CHARS), clean_text(why, MAX_TEXT_CHARS))
+        self.rows.setdefault(DroppedRow, []).append(columns(row))
+        self.cursor, self.sha256 = stored.seq, sha256_hex(stored.payload)
         self.events += 1
         return True
 

@@ -3,7 +3,7 @@
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from services.journal.rows import Row, Value
+from services.journal.row import Row, Value
 from shared.protocol.money import Exact
 
 

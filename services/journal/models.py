@@ -7,7 +7,7 @@ They do not validate: what is written comes from events, which do. A table has t
 from sqlalchemy import MetaData
 from sqlmodel import Field, SQLModel
 
-from services.journal.columns import ExactColumn, InstantColumn, add_approximations
+from services.journal.columns import ExactColumn, InstantColumn
 from shared.protocol.money import Exact
 
 
@@ -42,6 +42,17 @@ class Events(ReadModel, table=True):
     run: str | None = Field(index=True)
     at: str = Field(sa_type=InstantColumn)
     sha256: str
+
+
+class Dropped(ReadModel, table=True):
+    """See `rows.DroppedRow`."""
+
+    __tablename__ = "dropped"
+
+    seq: int = Field(primary_key=True)
+    subject: str
+    id: str
+    why: str
 
 
 class Books(ReadModel, table=True):
@@ -81,6 +92,7 @@ class Runs(ReadModel, table=True):
     started_at: str = Field(sa_type=InstantColumn)
     seq: int = Field(index=True)
     stage: str
+    mode: str
     model: str | None
     prompt_version: str | None
     value: Exact | None = Field(sa_type=ExactColumn)
@@ -247,6 +259,3 @@ class Valuations(ReadModel, table=True):
     used_month: int
     used_day: int
     holdings: str
-
-
-add_approximations(ReadModel.metadata)

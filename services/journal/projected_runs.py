@@ -3,6 +3,7 @@
 from msgspec import UNSET
 
 from services.journal.changes import Change, RunChange
+from services.journal.projected_caused import caused_ended
 from services.journal.rows import ProposalRow, RunRow, RunStage, ValuationRow
 from shared.protocol.envelope import Event, canonical
 from shared.protocol.events import (
@@ -15,6 +16,7 @@ from shared.protocol.events import (
     RunStopped,
     SourceFailed,
 )
+from shared.protocol.ids import is_caused
 
 
 def run_started(event: Event) -> list[Change]:
@@ -32,6 +34,7 @@ def run_started(event: Event) -> list[Change]:
             started_at=event.at,
             seq=event.seq,
             stage=RunStage.STARTED.value,
+            mode=event.envelope.mode,
             model=data.model,
             prompt_version=data.prompt_version,
         )
@@ -65,6 +68,8 @@ def run_settled(event: Event) -> list[Change]:
     """Every approved order is withheld or closed."""
     if event.run is None:
         return []
+    if is_caused(event.run):
+        return [caused_ended(event, event.run)]
     data = event.expect(RunSettled)
     stage = RunStage.SETTLED.value
     return [RunChange(event.run, stage=stage, withheld=data.withheld, filled=data.filled, unfilled=data.unfilled)]

@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from typing import Final
 
-from services.journal import projected_orders, projected_runs, projected_verdicts
+from services.journal import projected_caused, projected_desk, projected_orders, projected_runs, projected_verdicts
 from services.journal.changes import Change
-from services.journal.rows import BookRow, DepositRow, EventRow
+from services.journal.rows import EventRow, RunStage
 from shared.protocol.envelope import Event
-from shared.protocol.events import BookOpened, CashDeposited
 
 
 def index_row(event: Event) -> EventRow:
@@ -17,29 +16,19 @@ def index_row(event: Event) -> EventRow:
 
 
 def changes(event: Event) -> list[Change]:
-    """What the event writes besides its index row, in order; nothing for types without rows and for dry runs.
+    """What the event writes besides its index row, in order; nothing for types without rows. Of a dry run only its course.
 
     Raises `EnvelopeError` if the event's data does not fit its type.
     """
-    project = _PROJECTIONS.get(event.type)
-    return [] if project is None or event.envelope.mode == "dry" else project(event)
-
-
-def _book_opened(event: Event) -> list[Change]:
-    opened = event.expect(BookOpened)
-    return [BookRow(event.book, opened.source, opened.currency, event.at, event.seq)]
-
-
-def _cash_deposited(event: Event) -> list[Change]:
-    deposit = event.expect(CashDeposited)
-    return [DepositRow(event.seq, event.book, event.at, deposit.amount, deposit.reason)]
+    project = (_DRY if event.envelope.mode == "dry" else _PROJECTIONS).get(event.type)
+    return [] if project is None else project(event)
 
 
 Projection = Callable[[Event], list[Change]]
 
 _PROJECTIONS: Final[dict[str, Projection]] = {
-    "BookOpened": _book_opened,
-    "CashDeposited": _cash_deposited,
+    **projected_desk.PROJECTIONS,
+    "MarketObserved": projected_caused.run_caused,
     "RunStarted": projected_runs.run_started,
     "RunCleared": projected_runs.run_cleared,
     "RunStopped": projected_runs.run_stopped,
@@ -52,7 +41,11 @@ _PROJECTIONS: Final[dict[str, Projection]] = {
     "OrderIntended": projected_orders.order_intended,
     "OrderPlaced": projected_orders.order_placed,
     "OrderClosed": projected_orders.order_closed,
-    "CancelOrdered": projected_orders.cancel_ordered,
     "FillSettled": projected_orders.fill_settled,
     "BookValued": projected_runs.book_valued,
+}
+_DRY: Final[dict[str, Projection]] = {
+    **{name: _PROJECTIONS[name] for name in ("RunStarted", "RunCleared", "RunStopped", "SourceFailed", "RunSettled", "RunEnded")},
+    "ProposalMade": lambda event: projected_runs.at_stage(event, RunStage.PROPOSED),
+    "Verdict": lambda event: projected_runs.at_stage(event, RunStage.JUDGED),
 }

@@ -13,19 +13,22 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, create_engine,
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from services.journal.desk_rows import OperationRow, PolicyRow, ReconciliationRow
+from services.journal.row import Row
 from services.journal.rows import (
     BookRow,
     DecisionRow,
     DepositRow,
+    DroppedRow,
     EventRow,
     FillRow,
     OrderRow,
     ReasonRow,
-    Row,
     RunRow,
     ValuationRow,
 )
-from services.journal.schema import META, SCHEMA_VERSION, TABLE_OF
+from services.journal.schema import DESK, META, SCHEMA_VERSION, TABLE_OF
+from services.journal.summary import DeskSummary, from_text
 from shared.protocol.money import ZERO, Exact, wide_context
 
 MAX_ROWS: Final = 10_000
@@ -99,15 +102,32 @@ class ReadModels:
         return self._rows(BookRow, order="seq")
 
     def deposits(self, book: str) -> tuple[DepositRow, ...]:
-        """A book's deposits, oldest first."""
+        """A book's deposits and withdrawals, oldest first."""
         return self._rows(DepositRow, order="seq", book=book)
 
     def deposited(self, book: str) -> Exact:
-        """The sum of a book's deposits."""
+        """The sum of a book's deposits less its withdrawals."""
         deposits = TABLE_OF[DepositRow]
         amounts = self._connection.execute(select(deposits.c.amount).where(deposits.c.book == book)).scalars()
         with wide_context():
             return Exact(sum(amounts, start=ZERO))
+
+    def policy(self) -> PolicyRow | None:
+        """The policy in force."""
+        return next(iter(self._rows(PolicyRow, order="-seq", limit=1)), None)
+
+    def operations(self, book: str | None = None, limit: int = MAX_ROWS) -> tuple[OperationRow, ...]:
+        """What operators and alarms ordered, newest first."""
+        return self._rows(OperationRow, order="-seq", limit=limit, book=book)
+
+    def reconciliations(self, limit: int = MAX_ROWS) -> tuple[ReconciliationRow, ...]:
+        """Looks at the account, newest first."""
+        return self._rows(ReconciliationRow, order="-seq", limit=limit)
+
+    def desk(self) -> DeskSummary | None:
+        """How the desk stands; None before anything is written."""
+        found = self._connection.execute(select(DESK.c.document)).scalar_one_or_none()
+        return None if found is None else from_text(found)
 
     def runs(self, book: str | None = None, limit: int = MAX_ROWS) -> tuple[RunRow, ...]:
         """Runs, newest first."""
@@ -132,6 +152,10 @@ class ReadModels:
     def valuations(self, book: str, purpose: str | None = None, limit: int = MAX_ROWS) -> tuple[ValuationRow, ...]:
         """A book's valuations, newest first; `purpose` is run or close."""
         return self._rows(ValuationRow, order="-seq", limit=limit, book=book, purpose=purpose)
+
+    def dropped(self, limit: int = MAX_ROWS) -> tuple[DroppedRow, ...]:
+        """Stored messages that are no facts, newest first."""
+        return self._rows(DroppedRow, order="-seq", limit=limit)
 
     def events(self, run: str | None = None, limit: int = MAX_ROWS) -> tuple[EventRow, ...]:
         """The index of the log, or of one run, newest first."""

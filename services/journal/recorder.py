@@ -8,7 +8,9 @@ import structlog
 
 from services.journal.batch import Batch
 from services.journal.store import Store
-from shared.bus.ports import Log
+from services.journal.summary import as_text, summary
+from shared.bus.ports import Log, Stored
+from shared.ledger.state import State
 from shared.protocol.envelope import Event, sha256_hex
 
 FLUSH_EVENTS: Final = 500
@@ -28,6 +30,7 @@ class Recorder:
         self._now = now
         self._batch = Batch(store.cursor)
         self._since = 0.0
+        self._state: State | None = None
 
     @property
     def written(self) -> int:
@@ -39,9 +42,20 @@ class Recorder:
         """How many events are known but not written."""
         return self._batch.events
 
-    def record(self, event: Event) -> None:
-        """Gather one event, in order; what the database has is skipped. Raises `StoreFailed` if writing a full batch fails."""
-        if not self._batch.add(event):
+    def record(self, event: Event, state: State | None = None) -> None:
+        """Gather one event, in order, with the state behind it; what the database has is skipped.
+
+        Raises `StoreFailed` if writing a full batch fails.
+        """
+        self._state = state
+        self._gathered(self._batch.add(event))
+
+    def drop(self, stored: Stored, why: str) -> None:
+        """Gather one message that is no event; as `record`."""
+        self._gathered(self._batch.drop(stored, why))
+
+    def _gathered(self, added: bool) -> None:
+        if not added:
             return
         if self._batch.events == 1:
             self._since = self._now()
@@ -61,6 +75,7 @@ class Recorder:
         """Write everything gathered; raises `StoreFailed`, and then it is all still pending."""
         if self._batch.events:
             warn_of_unreadable(self._batch)
+            self._batch.desk = None if self._state is None else as_text(summary(self._state))
             self._store.write(self._batch)
             self._batch = Batch(self._store.cursor)
 

@@ -12,9 +12,11 @@ from services.journal.files import discard, install
 from services.journal.lock import WriterLock, lock_file
 from services.journal.recorder import warn_of_unreadable
 from services.journal.store import BUILDING, Store
-from shared.bus.follower import Follower
+from services.journal.summary import as_text, summary
+from shared.bus.follower import ONLY_READS, Follower
+from shared.bus.keyring import Keyring
 from shared.bus.participant import instance_name
-from shared.bus.ports import Log
+from shared.bus.ports import Log, Stored
 from shared.ledger.fold import apply
 from shared.ledger.hashing import state_hash
 from shared.ledger.state import State
@@ -23,7 +25,6 @@ from shared.protocol.envelope import Event
 EVENTS_PER_WRITE: Final = 4000
 PROGRESS_EVERY: Final = 1000
 BUILT_SUFFIX: Final = ".new"
-AUTHOR: Final = "journal"
 
 Progress = Callable[[int, int], None]
 """Told the sequences done and those in all, every thousand and at the end."""
@@ -39,18 +40,26 @@ class ReplayResult(msgspec.Struct, frozen=True):
     replaced: bool
 
 
-async def replay(log: Log, database: Path | None, progress: Progress | None = None, *, to: int | None = None) -> ReplayResult:
+async def replay(
+    log: Log,
+    database: Path | None,
+    progress: Progress | None = None,
+    *,
+    to: int | None = None,
+    keyring: Keyring | None = None,
+) -> ReplayResult:
     """Fold the whole log, or up to sequence `to`, and rebuild `database` from it.
 
     The new database is built beside the old one and takes its place at the end in one step. With `to`, or without a
     `database`, only the ledger is folded and no database is touched.
 
-    Drops what the services drop (repeats, messages that are no events). Raises `ValueError` if the log ends before `to`,
+    Drops what the services drop (repeats, messages that are no events or not signed as `keyring` demands). Raises
+    `ValueError` if the log ends before `to`,
     `DatabaseInUse` if a running journal writes the database, `StoreFailed`, `LogBroken`, and what reading the log raises.
     """
     started = time.monotonic()
     last = await _last(log, to)
-    work = _Replay(log, last, progress)
+    work = _Replay(log, last, progress, keyring)
     if database is None or to is not None:
         state, replaced = await work.run(), False
     else:
@@ -88,12 +97,21 @@ async def _rebuild(work: "_Replay", database: Path) -> State:
 class _Replay:
     """One pass over the log, from its first event to `last`, dropping and checking as every service does."""
 
-    def __init__(self, log: Log, last: int, progress: Progress | None) -> None:
+    def __init__(self, log: Log, last: int, progress: Progress | None, keyring: Keyring | None) -> None:
         """Nothing is read before `run`."""
         self._last, self._progress = last, progress
         self._store: Store | None = None
         self._batch = Batch(0)
-        self._follower = Follower(log, author=AUTHOR, instance=instance_name(), state=State(), apply=self._apply)
+        self._state = State()
+        self._follower = Follower(
+            log,
+            author=ONLY_READS,
+            instance=instance_name(),
+            state=State(),
+            apply=self._apply,
+            keyring=keyring,
+            on_drop=self._dropped,
+        )
 
     async def run(self, store: Store | None = None) -> State:
         """Fold everything, writing read models into `store` if there is one."""
@@ -112,18 +130,28 @@ class _Replay:
         """Fold one event and gather its rows; what was appended after the start is left out."""
         if event.seq > self._last:
             return state
-        state = apply(state, event)
+        state = self._state = apply(state, event)
         if self._store is not None:
             self._batch.add(event)
-            if self._batch.events >= EVENTS_PER_WRITE:
-                self._write()
+            self._write_if_full()
         if self._progress is not None and event.seq % PROGRESS_EVERY == 0:
             self._progress(event.seq, self._last)
         return state
+
+    def _dropped(self, stored: Stored, why: str) -> None:
+        """Gather the row of a message that is no fact."""
+        if self._store is not None and stored.seq <= self._last:
+            self._batch.drop(stored, why)
+            self._write_if_full()
+
+    def _write_if_full(self) -> None:
+        if self._batch.events >= EVENTS_PER_WRITE:
+            self._write()
 
     def _write(self) -> None:
         """Write what was gathered."""
         if self._store is not None:
             warn_of_unreadable(self._batch)
+            self._batch.desk = as_text(summary(self._state))
             self._store.write(self._batch)
             self._batch = Batch(self._store.cursor)

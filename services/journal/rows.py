@@ -9,10 +9,9 @@ from typing import ClassVar, Final
 
 import msgspec
 
+from services.journal.desk_rows import OperationRow, PolicyRow, ReconciliationRow
+from services.journal.row import Row, Value
 from shared.protocol.money import Exact
-
-Value = str | int | bool | Exact | None
-"""What one column holds."""
 
 
 class RunStage(StrEnum):
@@ -26,12 +25,6 @@ class RunStage(StrEnum):
     JUDGED = "judged"
     SETTLED = "settled"
     ENDED = "ended"
-
-
-class Row(msgspec.Struct, frozen=True):
-    """Base of all rows; `table` is the name of their table."""
-
-    table: ClassVar[str]
 
 
 class EventRow(Row, frozen=True):
@@ -48,6 +41,16 @@ class EventRow(Row, frozen=True):
     sha256: str
 
 
+class DroppedRow(Row, frozen=True):
+    """A stored message that is no fact, and why: nobody signed it who may, it fits no type, or it is a repeat."""
+
+    table: ClassVar[str] = "dropped"
+    seq: int
+    subject: str
+    id: str
+    why: str
+
+
 class BookRow(Row, frozen=True):
     """A book since it was opened."""
 
@@ -60,7 +63,7 @@ class BookRow(Row, frozen=True):
 
 
 class DepositRow(Row, frozen=True):
-    """One deposit in base currency."""
+    """One deposit in base currency, or with a negative amount a withdrawal or what was left in a book at its end."""
 
     table: ClassVar[str] = "deposits"
     seq: int
@@ -71,9 +74,9 @@ class DepositRow(Row, frozen=True):
 
 
 class RunRow(Row, frozen=True):
-    """A run. `status` and `ended_at` are None until it ended; the counts, of approved orders by their end, until it settled.
-
-    `value` is what it was cleared with, `buys_blocked` a JSON list of the rules that block buying.
+    """A run. `status` (its kind if the desk caused it) and `ended_at` are None until it ended; the counts, of approved orders by
+    their end, until it settled. `value` is what it was cleared with, `buys_blocked` a JSON list of the rules that block buying.
+    A run of mode `dry` has no other rows: what it proposed and was told stands in the log alone.
     """
 
     table: ClassVar[str] = "runs"
@@ -85,6 +88,7 @@ class RunRow(Row, frozen=True):
     started_at: str
     seq: int
     stage: str
+    mode: str = "sim"
     model: str | None = None
     prompt_version: str | None = None
     value: Exact | None = None
@@ -250,8 +254,12 @@ class ValuationRow(Row, frozen=True):
 
 ROW_TYPES: Final[tuple[type[Row], ...]] = (
     EventRow,
+    DroppedRow,
     BookRow,
     DepositRow,
+    PolicyRow,
+    OperationRow,
+    ReconciliationRow,
     RunRow,
     ProposalRow,
     VerdictRow,

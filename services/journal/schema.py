@@ -9,15 +9,19 @@ from sqlalchemy import Table
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.schema import CreateTable
 
-from services.journal import models, rows
+from services.journal import desk_models, models, rows
+from services.journal.columns import add_approximations
+from services.journal.row import Row
 from shared.protocol.envelope import sha256_hex
 
-PROJECTION_VERSION: Final = 1
+PROJECTION_VERSION: Final = 2
 """Goes up when the same events give other rows in the same columns."""
 
 METADATA: Final = models.ReadModel.metadata
+add_approximations(METADATA)
 META: Final[Table] = METADATA.tables["meta"]
-TABLE_OF: Final[dict[type[rows.Row], Table]] = dict(
+DESK: Final[Table] = METADATA.tables[desk_models.Desk.__tablename__]
+TABLE_OF: Final[dict[type[Row], Table]] = dict(
     zip(rows.ROW_TYPES, (METADATA.tables[kind.table] for kind in rows.ROW_TYPES), strict=True)
 )
 

@@ -1,12 +1,15 @@
-"""The journal's shell: folds the whole log, writes read models lazily, and says how far it has written. It appends nothing."""
+"""The journal's shell: folds the whole log, writes read models lazily, says how far it has written, and appends its hashes."""
 
 import time
+from contextlib import suppress
 from typing import Final
 
+from services.journal.hashes import next_draft
 from services.journal.recorder import Recorder, agree
 from services.journal.settings import JournalSettings
 from services.journal.store import Store
 from shared.bus.participant import Participant
+from shared.bus.ports import Stopping, Stored
 from shared.bus.service import Service
 from shared.ledger.fold import apply
 from shared.ledger.state import State
@@ -36,16 +39,21 @@ class Journal:
         self._store = Store(service.settings.database)
         await agree(self._store, service.log)
         self._recorder = Recorder(self._store)
+        service.snapshot_limit = self._recorder.written
         service.details = lambda: {"flushed": self.written(service.participant)}
 
     def apply(self, state: State, event: Event) -> State:
         """Fold one event and gather its rows; the fold comes first, so that what it refuses has no rows either."""
         state = apply(state, event)
-        self.recorder.record(event)
+        self.recorder.record(event, state)
         return state
 
+    def dropped(self, stored: Stored, why: str) -> None:
+        """Gather the row of a message that is no fact."""
+        self.recorder.drop(stored, why)
+
     async def serve(self, service: Service[JournalSettings]) -> None:
-        """Write what was folded, in batches, until the service stops; then write the rest."""
+        """Write what was folded, in batches, and append what is owed until the service stops; then write the rest."""
 
         async def status(_payload: bytes) -> bytes:
             if not service.stopping:
@@ -55,13 +63,25 @@ class Journal:
 
         try:
             await service.rpc.serve("rpc.journal.status", status)
-            while not service.stopping:
-                self.recorder.flush_if_due()
-                if await service.participant.advance(self.recorder.wait_s()):
-                    _gather()
+            with suppress(Stopping):
+                while not service.stopping:
+                    await self._work(service)
             self.recorder.flush()
         finally:
             self.close()
+
+    async def _work(self, service: Service[JournalSettings]) -> None:
+        """Append one event that is owed, else wait for the log to move and let some more events gather."""
+        self.recorder.flush_if_due()
+        draft = next_draft(service.participant.state)
+        if draft is None:
+            if await service.participant.advance(self.recorder.wait_s()):
+                _gather()
+        elif (event := await service.participant.append(draft)) is not None:
+            if event.type == "HaltOrdered":
+                service.logger.error("hashes differ: the desk is halted", alarm=True, id=event.id, seq=event.seq)
+            else:
+                service.logger.info("appended", id=event.id, seq=event.seq)
 
     def status(self, participant: Participant[State]) -> bytes:
         """The answer on `rpc.journal.status`: `seq` is written, `folded` known."""

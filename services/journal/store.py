@@ -18,13 +18,14 @@ from services.journal.batch import Batch, Columns
 from services.journal.files import discard
 from services.journal.lock import WriterLock
 from services.journal.rows import OrderRow
-from services.journal.schema import META, METADATA, SCHEMA_VERSION, TABLE_OF
+from services.journal.schema import DESK, META, METADATA, SCHEMA_VERSION, TABLE_OF
 from shared.protocol.money import ZERO, Exact, wide_context
 
 BUSY_TIMEOUT_MS: Final = 5000
 """How long a write waits for a reader that holds the file."""
 IDS_PER_QUERY: Final = 500
 META_ID: Final = 1
+DESK_ID: Final = 1
 
 LIVE: Final = ("journal_mode=WAL", "synchronous=NORMAL", f"busy_timeout={BUSY_TIMEOUT_MS}")
 """After a power cut the newest batches may be missing, never parts of one: they are read from the log again."""
@@ -115,6 +116,7 @@ class Store:
             _insert_all(connection, batch)
             _add_filled(connection, batch)
             _update_all(connection, batch)
+            _put_desk(connection, batch)
             connection.execute(update(META).values(cursor=batch.cursor, sha256=batch.sha256))
         self.cursor, self.sha256 = batch.cursor, batch.sha256
 
@@ -192,6 +194,15 @@ def _update_all(connection: Connection, batch: Batch) -> None:
             alike[tuple(sorted(values))].append({"row_id": key, **values})
         for _, found in sorted(alike.items(), key=operator.itemgetter(0)):
             connection.execute(_update(TABLE_OF[kind]), found)
+
+
+def _put_desk(connection: Connection, batch: Batch) -> None:
+    """How the desk stands, in place of how it stood."""
+    if batch.desk is None:
+        return
+    row = {"seq": batch.cursor, "document": batch.desk}
+    stored = sqlite_insert(DESK).values(id=DESK_ID, **row)
+    connection.execute(stored.on_conflict_do_update(index_elements=[DESK.c.id], set_=row))
 
 
 def _update(table: Table) -> Update:

@@ -3,12 +3,12 @@
 from decimal import Decimal, localcontext
 
 from services.simulator.exact import EXACT
-from services.simulator.market import mark
 from services.simulator.matching import fee
 from services.simulator.orders import Order, Position
+from services.simulator.scripted import Scene
 from services.simulator.state import Exchange, State
 from shared.protocol.market import Side
-from shared.protocol.money import ZERO, Exact
+from shared.protocol.money import ZERO, Exact, NumberError
 
 
 def cost(quantity: Decimal, limit: Decimal) -> Decimal:
@@ -18,10 +18,10 @@ def cost(quantity: Decimal, limit: Decimal) -> Decimal:
 
 def free_cash(exchange: Exchange, state: State) -> Decimal:
     """Cash of all currencies in the base currency, less what the working BUYs can still take."""
-    rates = exchange.terms.rates()
+    rates = Scene(exchange, state).rates()
     held = sum((amount * rates[currency] for currency, amount in state.cash.items()), Decimal(0))
-    bound = sum((cost(order.remaining, order.limit) for order in _working(state, Side.BUY)), Decimal(0))
-    return held - bound * rates[exchange.terms.currency]
+    bound = (cost(order.remaining, order.limit) * rates[order.currency] for order in _working(state, Side.BUY))
+    return held - sum(bound, Decimal(0))
 
 
 def free_shares(state: State, symbol: str) -> tuple[Decimal, Decimal]:
@@ -37,20 +37,24 @@ def _working(state: State, side: Side) -> list[Order]:
 
 def positions(exchange: Exchange, state: State) -> list[Position]:
     """All holdings by symbol."""
-    return [Position(symbol, exchange.terms.currency, quantity) for symbol, quantity in sorted(state.positions.items())]
+    return [Position(symbol, exchange.currency_of(symbol), quantity) for symbol, quantity in sorted(state.positions.items())]
 
 
 def net_liquidation(exchange: Exchange, state: State) -> Exact | None:
-    """Cash and holdings in the base currency, None if a holding has no price at all.
+    """Cash and holdings in the base currency, None if a holding has no price at all or the sum is beyond all bounds.
 
     A holding without a price now is valued at its newest known close, as brokers do.
     """
     with localcontext(EXACT):
-        rates = exchange.terms.rates()
+        scene = Scene(exchange, state)
+        rates = scene.rates()
         total = sum((amount * rates[currency] for currency, amount in state.cash.items()), Decimal(0))
         for symbol, quantity in state.positions.items():
-            price = None if state.now is None else mark(exchange.file, symbol, state.now)
+            price = scene.mark(symbol) if state.now is not None else None
             if price is None:
                 return None
-            total += quantity * price * rates[exchange.terms.currency]
-        return Exact(total)
+            total += quantity * price * rates[exchange.currency_of(symbol)]
+        try:
+            return Exact(total)
+        except NumberError:
+            return None

@@ -1,22 +1,26 @@
 """The answers to requests: plain functions from broker and request to the fields of one line."""
 
 from collections.abc import Sequence
-from typing import assert_never
+from typing import Final, Literal, assert_never
 
 import msgspec
 
 from services.simulator import requests as ask
 from services.simulator.account import net_liquidation, positions
 from services.simulator.broker import Broker
-from services.simulator.market import Moment, history, prices
-from services.simulator.orders import EXCHANGE, TICK, Cancel, Execution, Order, Place, Session, Status
+from services.simulator.market import Moment, history
+from services.simulator.orders import TICK, Cancel, Execution, Order, Place, Session, Status
 from services.simulator.requests import RequestError
+from services.simulator.scenario import EVERYTHING, Script
 from services.simulator.schedule import advance
+from services.simulator.scripted import Scene
 from shared.protocol.calendar import Calendar
 from shared.protocol.instants import Instant
 from shared.protocol.market import ExchangeSession, Quote, QuoteKind, instrument_key
 
 Answer = dict[str, object]
+MAX_SCRIPTS: Final = 100
+MAX_SHOWN_CHARS: Final = 200
 
 
 class HistoryBar(msgspec.Struct, frozen=True):
@@ -42,9 +46,9 @@ def query(broker: Broker, request: ask.Query) -> Answer:
         case ask.Orders():
             return _orders(broker, request)
         case ask.Executions():
-            return _page("executions", broker.executions[request.after :], request.limit)
+            return _page(broker, "executions", broker.executions[request.after :], request.limit)
         case ask.Positions():
-            return {"positions": positions(broker.exchange, broker.state), "end": True}
+            return {"positions": positions(broker.exchange, broker.state), "end": not broker.withholds("positions")}
         case ask.Account():
             return _account(broker)
         case _:
@@ -60,6 +64,8 @@ def change(broker: Broker, calendar: Calendar, client: str, request: ask.Change)
             return _place(broker, client, request)
         case ask.CancelOrder():
             return _cancel(broker, request)
+        case ask.ScriptMarket():
+            return _script(broker, request)
         case _:
             assert_never(request)
 
@@ -92,6 +98,18 @@ def _cancel(broker: Broker, request: ask.CancelOrder) -> Answer:
     return {"order": broker.orders[request.perm_id]}
 
 
+def _script(broker: Broker, request: ask.ScriptMarket) -> Answer:
+    """Take a script."""
+    if len(broker.state.scripts) >= MAX_SCRIPTS:
+        raise RequestError("too_many_scripts", f"{MAX_SCRIPTS} scripts hold already: put more into one")
+    wanted = {entry.symbol for part in (request.script.quote, request.script.halt) for entry in part}
+    unknown = sorted(symbol for symbol in wanted - {EVERYTHING} if symbol not in broker.exchange.file.columns)
+    if unknown:
+        raise RequestError("bad_request", f"script: not traded here: {', '.join(unknown)[:MAX_SHOWN_CHARS]}")
+    broker.submit(Script(request.script))
+    return {"scripts": len(broker.state.scripts)}
+
+
 def _now(broker: Broker) -> tuple[Instant, Session, Moment]:
     """Clock, session and moment; raises `RequestError` before the first advance."""
     state = broker.state
@@ -102,23 +120,26 @@ def _now(broker: Broker) -> tuple[Instant, Session, Moment]:
 
 def _quotes(broker: Broker, request: ask.Quotes) -> Answer:
     """What is known of the instruments asked for; unknown ones come with every price absent."""
-    clock, session, now = _now(broker)
+    clock, session, _ = _now(broker)
     known = [key for key in request.keys if broker.exchange.knows(key.symbol, key.currency)]
-    opened = ExchangeSession(not now.closed, session.day, session.opens_at, session.closes_at)
+    scene = Scene(broker.exchange, broker.state)
     return {
-        "quotes": [_quote(broker, key, clock, now) for key in request.keys],
+        "quotes": [_quote(broker, scene, key, clock) for key in request.keys],
         "ticks": {instrument_key(key.symbol, key.currency): TICK for key in known},
-        "fx": broker.exchange.terms.rates(),
-        "sessions": {EXCHANGE: opened},
+        "fx": scene.given_rates(),
+        "sessions": {
+            name: ExchangeSession(scene.is_open(name), session.day, session.opens_at, session.closes_at)
+            for name in scene.exchanges()
+        },
     }
 
 
-def _quote(broker: Broker, key: ask.Key, clock: Instant, now: Moment) -> Quote:
-    """One quote; its time is now."""
+def _quote(broker: Broker, scene: Scene, key: ask.Key, clock: Instant) -> Quote:
+    """One quote; its time is now, unless it is scripted to be older."""
     if not broker.exchange.knows(key.symbol, key.currency):
         return Quote(key.symbol, key.currency, QuoteKind.SIM, clock)
-    found = prices(broker.exchange.file, key.symbol, now)
-    return Quote(key.symbol, key.currency, QuoteKind.SIM, clock, found.bid, found.ask, found.last, found.close)
+    found = scene.quoted(key.symbol)
+    return Quote(key.symbol, key.currency, QuoteKind.SIM, found.at, found.bid, found.ask, found.last, found.close)
 
 
 def _history(broker: Broker, request: ask.History) -> Answer:
@@ -139,7 +160,7 @@ def _orders(broker: Broker, request: ask.Orders) -> Answer:
     else:
         found = list(broker.state.working if request.open_only else broker.orders.values())
     kept = [order for order in found if order.perm_id > request.after and not (request.open_only and _ended(order))]
-    return _page("orders", kept, request.limit)
+    return _page(broker, "orders", kept, request.limit)
 
 
 def _ended(order: Order) -> bool:
@@ -147,9 +168,9 @@ def _ended(order: Order) -> bool:
     return order.status is not Status.WORKING
 
 
-def _page(name: str, found: Sequence[Order | Execution], limit: int | None) -> Answer:
-    """A list and its end marker, which is false where `limit` cut it."""
-    return {name: found[:limit], "end": limit is None or len(found) <= limit}
+def _page(broker: Broker, name: Literal["executions", "orders"], found: Sequence[Order | Execution], limit: int | None) -> Answer:
+    """A list and its end marker, which is false where `limit` cut it, or a scenario withholds it."""
+    return {name: found[:limit], "end": (limit is None or len(found) <= limit) and not broker.withholds(name)}
 
 
 def _account(broker: Broker) -> Answer:
@@ -160,5 +181,5 @@ def _account(broker: Broker) -> Answer:
         "base_currency": terms.base_currency,
         "cash": state.cash,
         "net_liquidation": net_liquidation(broker.exchange, state),
-        "end": True,
+        "end": not broker.withholds("account"),
     }

@@ -18,7 +18,7 @@ class PortError(Exception):
     """A port that was asked for and cannot be had."""
 
 
-def listen(folder: Path, port: int) -> socket.socket:
+def listen(folder: Path, port: int, name: str = NAME) -> socket.socket:
     """A listening socket on loopback; 0 takes the port of the last time if it is free, else any. Raises `PortError`."""
     if port:
         try:
@@ -27,7 +27,7 @@ def listen(folder: Path, port: int) -> socket.socket:
             raise PortError(
                 f"port {port} cannot be used ({error.strerror}): choose another one, or 0 for any that is free"
             ) from error
-    last = _read(folder / NAME)
+    last = _read(folder / name)
     if last:
         try:
             return _bind(last)
@@ -36,15 +36,15 @@ def listen(folder: Path, port: int) -> socket.socket:
     return _bind(0)
 
 
-def announce(folder: Path, listener: socket.socket) -> int:
-    """Write the port to `<folder>/port`, all of it or nothing, and return it; raises `PortError`."""
+def announce(folder: Path, listener: socket.socket, name: str = NAME) -> int:
+    """Write the port to `<folder>/<name>`, all of it or nothing, and return it; raises `PortError`."""
     port: int = listener.getsockname()[1]
-    draft = folder / f"{NAME}.new"
+    draft = folder / f"{name}.new"
     try:
         draft.write_text(f"{port}\n", "ascii")
-        os.replace(draft, folder / NAME)
+        os.replace(draft, folder / name)
     except OSError as error:
-        raise PortError(f"{folder / NAME} cannot be written ({error.strerror}): check the folder") from error
+        raise PortError(f"{folder / name} cannot be written ({error.strerror}): check the folder") from error
     return port
 
 

@@ -52,11 +52,11 @@ def prices(file: PriceFile, symbol: str, now: Moment) -> Prices:
     last = last_price(file, symbol, now)
     if last is None:
         return Prices(close=close)
-    bid, ask = _to_tick(last, 1 - HALF_SPREAD, ROUND_FLOOR), _to_tick(last, 1 + HALF_SPREAD, ROUND_CEILING)
+    bid, ask = to_tick(last, 1 - HALF_SPREAD, ROUND_FLOOR), to_tick(last, 1 + HALF_SPREAD, ROUND_CEILING)
     return Prices(bid if bid > 0 else None, ask, Exact(last), close)
 
 
-def _to_tick(price: Decimal, factor: Decimal, rounding: str) -> Exact:
+def to_tick(price: Decimal, factor: Decimal, rounding: str) -> Exact:
     """`price` times `factor` on the tick; dividing by 0.01 is exact."""
     ticks = EXACT.divide(EXACT.multiply(price, factor), TICK).to_integral_value(rounding=rounding)
     return Exact(EXACT.multiply(ticks, TICK))

@@ -19,7 +19,7 @@ MAX_FEE_SHARE: Final = Decimal("0.01")
 MAX_VOLUME_SHARE: Final = Decimal("0.1")
 
 
-class Fill(NamedTuple):
+class Match(NamedTuple):
     """Shares and price of one execution to be."""
 
     quantity: Exact
@@ -31,18 +31,28 @@ def fee(quantity: Decimal, price: Decimal) -> Exact:
     return Exact(min(max(quantity * FEE_PER_SHARE, MIN_FEE), quantity * price * MAX_FEE_SHARE))
 
 
-def on_arrival(order: Order, bar: Bar | None, bid: Decimal | None, ask: Decimal | None) -> Fill | None:
-    """The fill of an order that crosses the quote, None if it rests."""
+def on_arrival(
+    order: Order, bar: Bar | None, bid: Decimal | None, ask: Decimal | None, *, scripted: bool = False
+) -> Match | None:
+    """The fill of an order that crosses the quote, None if it rests. A scripted quote is traded at, whatever the bar says."""
+    price = _crossed(order, bid, ask)
+    if price is None:
+        return None
+    if scripted:
+        return _fill(order, bar, price)
     if bar is None or bar.high is None or bar.low is None or bar.open is None:
         return None
-    if order.side is Side.BUY and ask is not None and order.limit > ask:
-        return _fill(order, bar, min(ask, bar.high))
-    if order.side is Side.SELL and bid is not None and order.limit < bid:
-        return _fill(order, bar, max(bid, bar.low))
-    return None
+    return _fill(order, bar, min(price, bar.high) if order.side is Side.BUY else max(price, bar.low))
 
 
-def at_close(order: Order, bar: Bar | None) -> Fill | None:
+def _crossed(order: Order, bid: Decimal | None, ask: Decimal | None) -> Decimal | None:
+    """The far side of the quote that an order crosses, None if it does not."""
+    if order.side is Side.BUY:
+        return ask if ask is not None and order.limit > ask else None
+    return bid if bid is not None and order.limit < bid else None
+
+
+def at_close(order: Order, bar: Bar | None) -> Match | None:
     """The fill of a resting order at the session's close, None if it ends unfilled."""
     if bar is None:
         return None
@@ -55,10 +65,10 @@ def at_close(order: Order, bar: Bar | None) -> Fill | None:
     return _fill(order, bar, price) if crosses else None
 
 
-def _fill(order: Order, bar: Bar, price: Decimal) -> Fill | None:
+def _fill(order: Order, bar: Bar | None, price: Decimal) -> Match | None:
     """What is left of the order at `price`, within the day's volume where that is known."""
     quantity: Decimal = order.remaining
-    if bar.volume is not None:
+    if bar is not None and bar.volume is not None:
         most = (bar.volume * MAX_VOLUME_SHARE).to_integral_value(rounding=ROUND_FLOOR)
         quantity = min(quantity, most - order.filled)
-    return Fill(Exact(quantity), Exact(price)) if quantity > 0 else None
+    return Match(Exact(quantity), Exact(price)) if quantity > 0 else None

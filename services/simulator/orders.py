@@ -66,8 +66,13 @@ class Advance(Command, frozen=True, tag="advance"):
     session: Session
 
 
-class Place(Command, frozen=True, tag="place"):
-    """A DAY limit order from `client` with its own reference, which need not be unique."""
+class Place(Command, frozen=True, tag="place", omit_defaults=True):
+    """A DAY limit order from `client` with its own reference, which need not be unique.
+
+    `order_id` is the client's own number for it (TWS face). `rests`: only a scenario matches it, no quote and no bar.
+    `waits`: at a closed exchange it waits for the next session instead of being rejected. `refusal`: a scenario's reason
+    to reject it.
+    """
 
     client: str
     ref: str
@@ -76,6 +81,10 @@ class Place(Command, frozen=True, tag="place"):
     side: Side
     quantity: Exact
     limit: Exact
+    order_id: int = 0
+    rests: bool = False
+    waits: bool = False
+    refusal: str = ""
 
 
 class Cancel(Command, frozen=True, tag="cancel"):
@@ -84,7 +93,7 @@ class Cancel(Command, frozen=True, tag="cancel"):
     perm_id: int
 
 
-class Order(msgspec.Struct, frozen=True):
+class Order(msgspec.Struct, frozen=True, omit_defaults=True):
     """An order as it stands; `message` holds the broker's words about its end, `at` is when it was placed."""
 
     perm_id: int
@@ -100,6 +109,8 @@ class Order(msgspec.Struct, frozen=True):
     remaining: Exact
     message: str
     at: Instant | None
+    order_id: int = 0
+    rests: bool = False
 
 
 class Execution(msgspec.Struct, frozen=True):
@@ -118,6 +129,22 @@ class Execution(msgspec.Struct, frozen=True):
     fee_currency: str
     fx: Exact
     at: Instant
+
+
+class Fill(Command, frozen=True, tag="fill"):
+    """A scenario's own execution of an order, working or ended: `order` as it stood, `quantity` at `price`."""
+
+    order: Order
+    quantity: Exact
+    price: Exact
+
+
+class Correct(Command, frozen=True, tag="correct"):
+    """A scenario's correction of an execution, `execution` being its newest revision."""
+
+    execution: Execution
+    quantity: Exact
+    price: Exact
 
 
 class Position(msgspec.Struct, frozen=True):

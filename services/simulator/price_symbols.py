@@ -11,7 +11,8 @@ FORMULA_STARTS: Final = "=+-@"
 """What makes a spreadsheet run a cell."""
 
 _SEPARATORS: Final = re.compile(r"[ ./_-]+", re.ASCII)
-_CLASS_SHARE: Final = re.compile(r"([A-Za-z]{1,5})[ ./_-]+([A-Za-z]{1,2})", re.ASCII)
+_CLASS_SHARE: Final = re.compile(r"([A-Za-z]{1,5})[ ./_-]+([A-Ca-c]|[Pp][Rr])", re.ASCII)
+"""A to C name classes, PR preferred shares; other letters after a dot are exchanges (`VOD.L`)."""
 
 
 def fault(symbol: str) -> str | None:

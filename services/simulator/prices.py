@@ -5,7 +5,6 @@ keeps loading fast. A bar without a close is no bar: nothing is quoted, filled o
 """
 
 import hashlib
-import stat
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Final, NamedTuple
 from services.simulator.jumps import Jump, find_jumps
 from services.simulator.price_errors import PriceFileError
 from services.simulator.price_rows import Fields, Rows, line_numbers, read_rows
+from shared.protocol.files import FileRefused, read_regular
 
 __all__ = ["Bar", "Fields", "Jump", "PriceFile", "PriceFileError", "load_prices"]
 
@@ -112,18 +112,9 @@ def _xnys() -> Callable[[date], bool]:
 def _read(path: Path) -> bytes:
     """The bytes of a regular file; raises `PriceFileError`. Nothing else is opened: a pipe would wait, a device never end."""
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            raise PriceFileError(str(path), None, None, "is no regular file: give a CSV file, not a folder, pipe or device")
-        if found.st_size <= MAX_FILE_BYTES:
-            with path.open("rb") as file:
-                data = file.read(MAX_FILE_BYTES + 1)
-            if len(data) <= MAX_FILE_BYTES:
-                return data
-    except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else str(error)
-        raise PriceFileError(str(path), None, None, f"cannot be read ({said}): check the path") from error
-    raise PriceFileError(str(path), None, None, f"over {MAX_FILE_BYTES} bytes, which is the most that is read: split the file")
+        return read_regular(path, MAX_FILE_BYTES, "a CSV file")
+    except FileRefused as error:
+        raise PriceFileError(str(path), None, None, str(error)) from error
 
 
 def _text(file: str, data: bytes) -> str:

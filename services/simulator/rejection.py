@@ -5,6 +5,7 @@ from typing import Final
 
 from services.simulator.account import cost, free_cash, free_shares
 from services.simulator.orders import TICK, Place
+from services.simulator.scripted import Scene
 from services.simulator.state import Exchange, State
 from shared.protocol.market import Side
 from shared.protocol.money import plain
@@ -19,8 +20,12 @@ def rejection(exchange: Exchange, state: State, order: Place) -> str | None:
         return f"No security definition has been found for the request: {order.symbol} {order.currency}"
     if reason := _form(order):
         return reason
-    if state.now is None or state.now.closed:
+    scene = Scene(exchange, state)
+    if not scene.is_open(exchange.exchange_of(order.symbol)) and not (order.waits and state.now is not None and state.now.closed):
         return f"Order rejected - reason: the exchange is closed at {state.clock or 'this time'}"
+    scripted = scene.order(order)
+    if scripted is not None and scripted.then == "reject":
+        return scripted.message
     return _shares(state, order) if order.side is Side.SELL else _funds(exchange, state, order)
 
 
@@ -48,12 +53,12 @@ def _shares(state: State, order: Place) -> str | None:
 
 def _funds(exchange: Exchange, state: State, order: Place) -> str | None:
     """A BUY may take the cash that working BUYs have not bound; the account does not borrow in sum."""
-    terms = exchange.terms
-    needed = cost(order.quantity, order.limit) * terms.rates()[terms.currency]
+    base_currency = exchange.terms.base_currency
+    needed = cost(order.quantity, order.limit) * Scene(exchange, state).rates()[order.currency]
     free = free_cash(exchange, state)
     if needed <= free:
         return None
     return (
-        f"Order rejected - reason: insufficient cash: {plain(needed)} {terms.base_currency} are needed with the fee, "
+        f"Order rejected - reason: insufficient cash: {plain(needed)} {base_currency} are needed with the fee, "
         f"{plain(free)} are free"
     )

@@ -6,6 +6,7 @@ import msgspec
 
 from services.simulator.encoding import decode_exact
 from services.simulator.orders import Step
+from services.simulator.scenario import MarketScript
 from shared.protocol.instants import Day, Instant
 from shared.protocol.market import MAX_SYMBOL_CHARS, Side
 from shared.protocol.money import Exact
@@ -135,9 +136,21 @@ class Account(Request, frozen=True, tag="account"):
     """Cash and net liquidation value."""
 
 
+class ScriptMarket(Request, frozen=True, tag="script"):
+    """Script the market from here on, over what the scenario file says and what was scripted before."""
+
+    script: MarketScript
+
+
+class Fault(Request, frozen=True, tag="fault"):
+    """Make something go wrong at the TWS face, which reads `fault`."""
+
+    fault: msgspec.Raw
+
+
 Query = Clock | Quotes | History | Sync | Orders | Executions | Positions | Account
-Change = AdvanceTo | PlaceOrder | CancelOrder
-AnyRequest = Hello | DropSession | Wait | Query | Change
+Change = AdvanceTo | PlaceOrder | CancelOrder | ScriptMarket
+AnyRequest = Hello | DropSession | Wait | Fault | Query | Change
 
 
 class _Head(msgspec.Struct):

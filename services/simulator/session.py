@@ -6,6 +6,7 @@ of one behind. Requests of one connection are answered in order; `wait` alone is
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from services.simulator import requests as ask
@@ -32,6 +33,8 @@ class Floor(NamedTuple):
     calendar: Calendar
     lanes: Lanes
     waiting: Waiting
+    clock_mode: str = "step"
+    fault: Callable[[bytes], None] | None = None
 
 
 class Session:
@@ -98,17 +101,31 @@ class Session:
             _log.exception("request %d of %s failed", request.id, self._client)
             await self._fail(RequestError("internal", "the simulator failed on this request: see its log", request.id))
 
-    async def _answer(self, request: ask.Hello | ask.DropSession | ask.Query | ask.Change) -> Answer:
+    async def _answer(self, request: ask.Hello | ask.DropSession | ask.Fault | ask.Query | ask.Change) -> Answer:
         """The fields of the answer; raises `RequestError`."""
         if isinstance(request, ask.Hello):
             raise RequestError("bad_request", f"this connection is {self._client}'s already: open another one")
         if isinstance(request, ask.DropSession):
             return await self._drop(request)
+        if isinstance(request, ask.Fault):
+            return self._fault(request)
+        if isinstance(request, ask.AdvanceTo) and self._floor.clock_mode != "step":
+            raise RequestError(
+                "bad_advance", f"time moves by itself here (clock {self._floor.clock_mode}): start it with clock step"
+            )
         if isinstance(request, ask.Change):
-            fields = change(self._floor.broker, self._floor.calendar, self._client, request)
-            self._floor.waiting.reached(self._floor.broker.state.clock or "")
-            return fields
+            return change(self._floor.broker, self._floor.calendar, self._client, request)
         return query(self._floor.broker, request)
+
+    def _fault(self, request: ask.Fault) -> Answer:
+        """Make something go wrong, where there is a TWS face."""
+        if self._floor.fault is None:
+            raise RequestError("no_tws", "this simulator has no TWS face: start it with a TWS port")
+        try:
+            self._floor.fault(bytes(request.fault))
+        except ValueError as error:
+            raise RequestError("bad_fault", str(error)) from error
+        return {}
 
     async def _drop(self, request: ask.DropSession) -> Answer:
         """End the connection of another client id."""
@@ -141,11 +158,11 @@ class Session:
 
     def _welcome(self) -> Answer:
         """Who is speaking here, and about what."""
-        file, terms = self._floor.broker.exchange
+        file, terms = self._floor.broker.exchange.file, self._floor.broker.exchange.terms
         return {
             "server": NAME,
             "protocol": PROTOCOL,
-            "clock_mode": "step",
+            "clock_mode": self._floor.clock_mode,
             "account": terms.account,
             "base_currency": terms.base_currency,
             "currency": terms.currency,

@@ -1,11 +1,13 @@
 """What the simulator is told: environment variables `PROPDESK_SIMULATOR_*`."""
 
 import os
+from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, PlainValidator, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from services.simulator.listening import MAX_PORT
 from services.simulator.orders import OPENING_CASH, Terms
@@ -15,6 +17,9 @@ PREFIX: Final = "PROPDESK_SIMULATOR_"
 MAX_CASH: Final = Exact(10**15)
 MAX_RATE: Final = Exact(10**6)
 MAX_DECIMALS: Final = 8
+MAX_SPEED: Final = 100_000
+ACCELERATED: Final = 1_000
+"""Seconds a second: a session of six and a half hours takes 23 s."""
 DATA: Final = Path(__file__).parent / "data" / "us-stocks-daily.csv"
 
 
@@ -50,18 +55,30 @@ Rate = Annotated[Exact, PlainValidator(_exact), _within(MAX_RATE)]
 
 
 class Settings(BaseSettings):
-    """Settings of one simulator. `fx` holds base units per unit of a currency: `{"USD": "1.5"}` with AUD as base."""
+    """Settings of one simulator. `fx` holds base units per unit of a currency: `{"USD": "1.5"}` with AUD as base.
+
+    `port` is the control port. `tws_port` None: no TWS face. `clock`, `speed`, `start` (the first session; default: 60 before the
+    last): who moves time. `seed` other than 0: frames are cut at random. `faults`: a file of faults; `frames`: a log.
+    """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
 
     dir: Path
     data: Path = DATA
+    faults: Path | None = None
     port: Annotated[int, Field(ge=0, le=MAX_PORT)] = 0
     base_currency: Currency = "USD"
     currency: Currency = "USD"
     cash: Cash = OPENING_CASH
     fx: dict[Currency, Rate] = {}
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    tws_port: Annotated[int, Field(ge=0, le=MAX_PORT)] | None = None
+    clock: Literal["step", "accelerated", "real"] = "step"
+    speed: Annotated[int, Field(ge=1, le=MAX_SPEED)] = ACCELERATED
+    start: date | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    scenario: Path | None = None
+    frames: Path | None = None
     parent_pid: Annotated[int, Field(ge=1)] | None = None
 
     @field_validator("*", mode="before")
@@ -85,6 +102,22 @@ class Settings(BaseSettings):
         """The terms of the account."""
         return Terms(base_currency=self.base_currency, currency=self.currency, cash=self.cash, fx=self.fx)
 
+    @classmethod
+    def of(cls, values: dict[str, Any]) -> "Settings":
+        """Settings from these values alone, without the environment; raises `ValidationError`."""
+        return _Stated(**values)
+
+
+class _Stated(Settings):
+    """Settings that read no environment."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: Any, **__: Any
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what is handed in."""
+        return (init_settings,)
+
 
 def load_settings() -> Settings:
     """Read the environment; raises `SettingsError`, also for a variable with our prefix that means nothing."""
@@ -95,14 +128,18 @@ def load_settings() -> Settings:
     try:
         return Settings()  # type: ignore[call-arg]
     except ValidationError as error:
-        raise SettingsError("; ".join(_said(dict(fault)) for fault in error.errors())) from error
+        raise SettingsError("; ".join(refusal(dict(fault), _variable) for fault in error.errors())) from error
     except ValueError as error:
         raise SettingsError(f'{error}; {PREFIX}FX is a JSON object such as {{"USD": "1.5"}}') from error
 
 
-def _said(fault: dict[str, Any]) -> str:
-    """One fault as a sentence; values are paths and numbers, never secrets."""
-    place = ".".join(str(part) for part in fault["loc"])
-    name = PREFIX + place.upper() if place else PREFIX + "FX"
+def _variable(place: str) -> str:
+    """The variable that a setting comes from."""
+    return PREFIX + place.upper() if place else PREFIX + "FX"
+
+
+def refusal(fault: dict[str, Any], name_of: Callable[[str], str]) -> str:
+    """One fault as a sentence, the setting named by `name_of`; values are paths and numbers, never secrets."""
+    name = name_of(".".join(str(part) for part in fault["loc"]))
     found = f", found {str(fault['input'])[:40]!a}" if isinstance(fault["input"], str) else ""
     return f"{name}: {fault['msg'].removeprefix('Value error, ')}{found}"

@@ -27,7 +27,7 @@ class Consumer:
     def __init__(self, link: Link, name: str, inbox: str, sid: int) -> None:
         """Use `Consumer.make`."""
         self._link, self.name, self._inbox, self._sid = link, name, inbox, sid
-        self._pull_subject = f"$JS.API.CONSUMER.MSG.NEXT.{STREAM}.{name}"
+        self._pull_subject = f"{link.api}.CONSUMER.MSG.NEXT.{STREAM}.{name}"
 
     @classmethod
     async def make(cls, link: Link, start_seq: int, deliver: Direct) -> "Consumer":
@@ -65,6 +65,6 @@ class Consumer:
         """Deliver nothing more, and tell the server, which else forgets the consumer after `INACTIVE_S`."""
         try:
             await self._link.client.unsubscribe_direct(self._sid)
-            await self._link.tell(f"$JS.API.CONSUMER.DELETE.{STREAM}.{self.name}")
+            await self._link.tell(f"{self._link.api}.CONSUMER.DELETE.{STREAM}.{self.name}")
         except errors.Error:
             return

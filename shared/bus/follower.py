@@ -1,18 +1,20 @@
 """Folding the log: every event once, in order, checked, into one state."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
 
-import structlog
-
+from shared.bus.borders import ARMED, border
+from shared.bus.keyring import Keyring, Signer
 from shared.bus.ports import BusError, Log, LogBroken, Reading, Stored, Unavailable
-from shared.bus.prefixes import Prefixes
+from shared.bus.prefixes import Mark, OnDrop, Prefixes
 from shared.protocol.envelope import EnvelopeError, Event
+from shared.protocol.events import KeysAdopted
 
 FOLD_TIMEOUT_S: Final = 60.0
+ONLY_READS: Final = ""
+"""The author of a process that writes nothing: whoever writes beside it is no rival."""
 
 S = TypeVar("S")
-_log = structlog.get_logger("bus")
 
 
 class Follower(Generic[S]):
@@ -30,17 +32,38 @@ class Follower(Generic[S]):
         state: S,
         apply: Callable[[S, Event], S],
         types: frozenset[str] | None = None,
+        keyring: Keyring | None = None,
+        signer: Signer | None = None,
+        on_drop: OnDrop | None = None,
     ) -> None:
-        """`apply` is called with the events of `types` (None: all); every event is checked."""
+        """`apply` is called with the events of `types` (None: all); every event is checked.
+
+        `keyring` says which signatures count (None: an unsigned log is taken as it is), `signer` holds the own keys.
+        """
         self.log, self.author, self.instance = log, author, instance
         self.state = state
         self.cursor = 0
+        self.last: Stored | None = None
+        """The message at the cursor; None before the first."""
+        self.counted = 0
+        """The sequence of the last event that was no dropped message: the state is that behind it."""
         self.ready = False
         self._apply, self._types = apply, types
-        self._prefixes = Prefixes(author, instance)
+        self._prefixes = Prefixes(author, instance, keyring, on_drop)
+        self._signer = signer
         self._woken = False
         self._stopping = False
         self._reading: Reading | None = None
+
+    @property
+    def prefixes(self) -> Prefixes:
+        """What is known of each writer."""
+        return self._prefixes
+
+    def restore(self, state: S, last: Stored, counted: int, marks: Mapping[str, Mark]) -> None:
+        """Go on behind `last`, whose state and marks of writers were kept; before `start` only."""
+        self.state, self.cursor, self.last, self.counted = state, last.seq, last, counted
+        self._prefixes.restore(marks)
 
     async def start(self) -> None:
         """Begin reading and fold up to the log's last sequence.
@@ -51,6 +74,7 @@ class Follower(Generic[S]):
         self._prefixes.fenced_after = last
         self._reading = self.log.read(self.cursor)
         await self.fold_to(last)
+        self._follow_keys()
         self.ready = True
 
     async def advance(self, timeout_s: float | None = None) -> bool:
@@ -64,6 +88,8 @@ class Follower(Generic[S]):
             await self._source.wait(timeout_s)
             self._fold_arrived()
         self._woken = False
+        if ARMED and self.last is not None and self.cursor > before:
+            await border(self.author, f"receive.{self.last.subject.rpartition('.')[2]}")
         return self.cursor > before
 
     async def catch_up(self) -> None:
@@ -110,19 +136,33 @@ class Follower(Generic[S]):
         """Fold what the reader has; it is taken in parts so that what is held stays bounded."""
         while batch := self._source.take():
             for stored in batch:
-                if stored.seq > self.cursor:  # else it was applied at its acknowledgement
+                if stored.seq > self.cursor:
                     self._fold(stored)
+                elif stored.seq == self.cursor:  # applied at its acknowledgement
+                    self._check_same(stored)
 
-    def _fold(self, stored: Stored) -> Event | None:
-        """Check and apply one message; None if it was dropped."""
+    def _fold(self, stored: Stored, *, own: bool = False) -> Event | None:
+        """Check and apply one message; None if it was dropped. `own`: we have just signed it."""
         if stored.seq != self.cursor + 1:
             raise LogBroken(f"sequences {self.cursor + 1} to {stored.seq - 1} were not delivered")
-        event = self._checked(stored)
-        self.cursor = stored.seq
+        event = self._checked(stored, own)
+        self.cursor, self.last = stored.seq, stored
+        if self.ready and event is not None and event.type == KeysAdopted.__name__:
+            self._follow_keys()
         return event
 
-    def _checked(self, stored: Stored) -> Event | None:
-        found = self._prefixes.read(stored)
+    def _check_same(self, stored: Stored) -> None:
+        if self.last is None or stored.payload != self.last.payload:
+            raise LogBroken(f"sequence {stored.seq} is not the event that was acknowledged there")
+
+    def _follow_keys(self) -> None:
+        """Sign with the own keys in force; raises `KeyReplaced` if they are not in force any more."""
+        keys = self._prefixes.keyring.keys
+        if self._signer is not None and keys is not None:
+            self._signer.follow(keys)
+
+    def _checked(self, stored: Stored, own: bool) -> Event | None:
+        found = self._prefixes.read(stored, own=own)
         if found is None:
             return None
         writer, event = found
@@ -130,9 +170,10 @@ class Follower(Generic[S]):
             try:
                 self.state = self._apply(self.state, event)
             except EnvelopeError as error:
-                _log.error("event dropped", alarm=True, seq=event.seq, id=event.id, why=str(error))
+                self._prefixes.drop(stored, str(error))
                 return None
         self._prefixes.accept(writer, event)
+        self.counted = event.seq
         return event
 
     def _check_tail(self, last_seq: int) -> None:

@@ -1,14 +1,17 @@
 """The `Log` and `Rpc` ports over NATS JetStream."""
 
+import contextlib
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
 import msgspec
+from nats import errors
 
 from shared.bus import server_checks, stream
-from shared.bus.js_api import MSG_ID, WRONG_LAST_SEQUENCE, ApiError, PubAck, get_message, log_info, stream_info
-from shared.bus.link import CONNECT_WAIT_S, Link
+from shared.bus.js_api import MSG_ID, WRONG_LAST_SEQUENCE, ApiError, Lookup, PubAck, leader, log_info, stream_info
+from shared.bus.link import CONNECT_WAIT_S, Link, User
 from shared.bus.log_check import LogCheck
 from shared.bus.ports import (
     Append,
@@ -21,6 +24,7 @@ from shared.bus.ports import (
     Unavailable,
 )
 from shared.bus.reader import Reader
+from shared.bus.rights import HINT
 from shared.bus.rpc import NatsRpc
 from shared.protocol.ids import STREAM
 
@@ -38,11 +42,18 @@ _PUB_ACK: Final = msgspec.json.Decoder(PubAck)
 class JetStreamLog:
     """The log as the stream `EV` of a NATS server."""
 
-    def __init__(self, link: Link, *, watchdog_s: float = APPEND_WATCHDOG_S) -> None:
-        """Work over `link`; an append that is not answered is repeated for `watchdog_s`."""
+    def __init__(
+        self, link: Link, *, watchdog_s: float = APPEND_WATCHDOG_S, lookup: Lookup | None = None, hints: bool = True
+    ) -> None:
+        """Work over `link`; an append that is not answered is repeated for `watchdog_s`.
+
+        `lookup` finds single messages, by default at the stream's leader. With `hints` others are told how long the log is.
+        """
         self._link = link
         self._watchdog_s = watchdog_s
-        self._check = LogCheck(link)
+        self._lookup = lookup or leader(link)
+        self._hints = hints
+        self.check = LogCheck(link, self._lookup)
 
     async def append(self, message: Append) -> int:
         """Store `message`; see `Log.append`. It may be repeated, because its id and its expectations let it in only once."""
@@ -53,13 +64,20 @@ class JetStreamLog:
                 timeout_s=APPEND_TIMEOUT_S,
                 watchdog_s=self._watchdog_s,
                 headers=_headers(message),
-                before=self._check.before_append,
+                before=self.check.before_append,
             )
         except Unavailable as error:
             raise Unavailable(f"{message.msg_id} was not acknowledged: {error}") from error
         seq = await self._settle(message, _PUB_ACK.decode(answer))
-        self._check.saw(seq)
+        self.check.saw(seq)
+        await self._hint(seq)
         return seq
+
+    async def _hint(self, seq: int) -> None:
+        """Tell those who read without a consumer; who does not hear it looks again soon anyway."""
+        if self._hints:
+            with contextlib.suppress(errors.Error):
+                await self._link.client.publish(HINT, b"%d" % seq)
 
     async def _settle(self, message: Append, ack: PubAck) -> int:
         """The sequence of an acknowledged append, also of one whose first acknowledgement was lost."""
@@ -76,14 +94,18 @@ class JetStreamLog:
         if error.err_code != WRONG_LAST_SEQUENCE:
             raise BusError(f"the log refuses {message.msg_id}: {error.description} ({error.err_code})")
         last = await self.last_under(message.fence)
-        if last is not None and (last.msg_id, last.payload) == (message.msg_id, message.payload):
+        if last is not None and (last.msg_id, last.payload) == (message.stored_id, message.payload):
             return last.seq
         named = _NAMED.search(error.description)
         raise Conflict(int(named[1]) if named else await self.last_seq(), f"{message.msg_id}: {error.description}")
 
+    def watched_by(self, look: Callable[[], Awaitable[None]]) -> None:
+        """Await `look` too before each append; what it raises ends the append, but `Unavailable`, after which it is repeated."""
+        self.check.look = look
+
     def read(self, after: int) -> Reader:
         """Batches from `after` + 1 on; see `Log.read`."""
-        return Reader(self._link, self._check, after)
+        return Reader(self._link, self.check, after)
 
     async def last_seq(self) -> int:
         """The last sequence, from the leader."""
@@ -91,11 +113,11 @@ class JetStreamLog:
 
     async def get(self, seq: int) -> Stored | None:
         """The message at `seq`, from the leader."""
-        return await get_message(self._link, {"seq": seq})
+        return await self._lookup({"seq": seq})
 
     async def last_under(self, filter_subject: str) -> Stored | None:
         """The last message under a subject filter, from the leader."""
-        return await get_message(self._link, {"last_by_subj": filter_subject})
+        return await self._lookup({"last_by_subj": filter_subject})
 
     async def info(self) -> LogInfo:
         """The state of the stream; raises `LogBroken` if there is none."""
@@ -107,11 +129,12 @@ class JetStreamLog:
 
 def _headers(message: Append) -> dict[str, str]:
     headers = {
-        MSG_ID: message.msg_id,
         EXPECTED_STREAM: STREAM,
         EXPECTED_FENCE_SEQ: str(message.fence_seq),
         EXPECTED_FENCE: message.fence,
     }
+    if message.by_id:
+        headers[MSG_ID] = message.msg_id
     if message.last_seq is not None:
         headers[EXPECTED_LAST] = str(message.last_seq)
     return headers
@@ -134,12 +157,14 @@ class Connection:
         await self.link.close()
 
 
-async def connect(url: str, role: str, *, wait_s: float = CONNECT_WAIT_S, watchdog_s: float = APPEND_WATCHDOG_S) -> Connection:
+async def connect(
+    url: str, role: str, *, user: User | None = None, wait_s: float = CONNECT_WAIT_S, watchdog_s: float = APPEND_WATCHDOG_S
+) -> Connection:
     """Connect to `url` as `role` (which names the inbox `_INBOX_<role>`), waiting up to `wait_s` for a starting server.
 
-    Raises `Unavailable` without a server, `Refused` for one of an untested version.
+    `user` proves who it is. Raises `Unavailable` without a server, `Refused` for one of an untested version.
     """
-    link = await Link.open(url, role, wait_s)
+    link = await Link.open(url, role, wait_s, user)
     try:
         server_checks.check_version(link)
     except BusError:

@@ -1,5 +1,6 @@
 """The part of the JetStream API that we use, as typed requests over a `Link`."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -16,6 +17,7 @@ NO_MESSAGE: Final = 10037
 WRONG_LAST_SEQUENCE: Final = 10071
 MSG_ID: Final = "Nats-Msg-Id"
 _MSG_ID: Final = MSG_ID.encode()
+MAX_RANGES: Final = 5
 NS_PER_S: Final = 1_000_000_000
 
 
@@ -41,6 +43,7 @@ class StreamState(msgspec.Struct, frozen=True):
     first_seq: int
     last_seq: int
     num_deleted: int = 0
+    deleted: tuple[int, ...] | None = None
 
 
 class StreamInfo(msgspec.Struct, frozen=True):
@@ -82,11 +85,11 @@ class ApiFailure(BusError):
 
 
 async def call(link: Link, name: str, request: object, answer: type[T], *, watchdog_s: float = API_WATCHDOG_S) -> T:
-    """Ask `$JS.API.<name>`, again while a server is restarting; raises `ApiFailure`, or `Unavailable` after `watchdog_s`.
+    """Ask the stream's API for `<name>`, again while a server is restarting.
 
-    Only for requests that may be received twice.
+    Raises `ApiFailure`, or `Unavailable` after `watchdog_s`. Only for requests that may be received twice.
     """
-    subject = f"$JS.API.{name}"
+    subject = f"{link.api}.{name}"
     payload = b"" if request is None else msgspec.json.encode(request)
     found = await link.insist(subject, payload, timeout_s=API_TIMEOUT_S, watchdog_s=watchdog_s)
     failure = _FAILURE.decode(found).error
@@ -96,19 +99,35 @@ async def call(link: Link, name: str, request: object, answer: type[T], *, watch
 
 
 async def stream_info(link: Link, *, watchdog_s: float = API_WATCHDOG_S) -> StreamInfo | None:
-    """Configuration and state of the stream, None if there is none."""
+    """Configuration and state of the stream, None if there is none; a stream with holes is asked where they are."""
+    name = f"STREAM.INFO.{STREAM}"
     try:
-        return await call(link, f"STREAM.INFO.{STREAM}", None, StreamInfo, watchdog_s=watchdog_s)
+        info = await call(link, name, None, StreamInfo, watchdog_s=watchdog_s)
+        if info.state.num_deleted:
+            info = await call(link, name, {"deleted_details": True}, StreamInfo, watchdog_s=watchdog_s)
     except ApiFailure as failure:
         if failure.err_code == STREAM_NOT_FOUND:
             return None
         raise
+    return info
 
 
 def log_info(info: StreamInfo) -> LogInfo:
     """The state of a stream as the port says it."""
     state = info.state
-    return LogInfo(state.first_seq, state.last_seq, state.num_deleted, info.created)
+    return LogInfo(state.first_seq, state.last_seq, state.num_deleted, info.created, named(state.deleted or ()))
+
+
+def named(sequences: Sequence[int]) -> str:
+    """Ascending sequences as ranges, `3, 7 to 9`; at most `MAX_RANGES` of them."""
+    ranges: list[list[int]] = []
+    for seq in sequences:
+        if ranges and seq == ranges[-1][1] + 1:
+            ranges[-1][1] = seq
+        else:
+            ranges.append([seq, seq])
+    said = [str(first) if first == last else f"{first} to {last}" for first, last in ranges[:MAX_RANGES]]
+    return ", ".join(said) + (", …" if len(ranges) > MAX_RANGES else "")
 
 
 async def get_message(link: Link, request: dict[str, object]) -> Stored | None:
@@ -121,6 +140,19 @@ async def get_message(link: Link, request: dict[str, object]) -> Stored | None:
         raise
     raw = got.message
     return Stored(raw.seq, raw.subject, message_id(raw.hdrs), raw.data)
+
+
+Lookup = Callable[[dict[str, object]], Awaitable[Stored | None]]
+"""Finds one message by `seq` or `last_by_subj`; None if there is none."""
+
+
+def leader(link: Link) -> Lookup:
+    """Looks a message up at the stream's leader."""
+
+    async def lookup(request: dict[str, object]) -> Stored | None:
+        return await get_message(link, request)
+
+    return lookup
 
 
 def message_id(headers: bytes) -> str:

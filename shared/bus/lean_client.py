@@ -21,6 +21,9 @@ STATUS_CHARS: Final = 3
 Direct = Callable[[bytes, bytes, bytes, bytes], None]
 """Gets subject, reply subject, payload and raw header block (empty if none) of each message; must not raise."""
 
+Prove = Callable[[str], tuple[str, bytes]]
+"""Gets the server's nonce; the user's public key and the signed nonce in base64."""
+
 
 class _LeanTransport(TcpTransport):
     """A connection read in pieces that the allocator does not have to map."""
@@ -42,6 +45,14 @@ class LeanClient(Client):
         super().__init__()
         self._transport = _LeanTransport()  # type: ignore[no-untyped-call]
         self._direct: dict[int, Direct] = {}
+        self.prove: Prove | None = None
+        """How to answer the server's nonce; it is asked at every connection, so that a key can be exchanged in between."""
+
+    def _connect_command(self) -> bytes:
+        if self.prove is not None and "nonce" in self._server_info:
+            self._public_nkey, proof = self.prove(self._server_info["nonce"])
+            self._signature_cb = lambda _nonce: proof
+        return super()._connect_command()
 
     async def subscribe_direct(self, subject: str, direct: Direct) -> int:
         """Call `direct` for every message on `subject`, from the task that reads the socket; returns the subscription's id."""
@@ -80,10 +91,14 @@ def status(headers: bytes) -> bytes:
     return headers[start : start + STATUS_CHARS] if headers.startswith(STATUS_LINE) else b""
 
 
-def header(headers: bytes, name: bytes) -> bytes:
-    """The value of a header in a raw block, empty if it is not there; `name` as its writer spelt it."""
-    start = headers.find(b"\r\n" + name + b":")
+def header(headers: bytes, name: bytes, *, last: bool = False) -> bytes:
+    """The value of a header in a raw block, empty if it is not there; `name` as its writer spelt it.
+
+    `last`: of several the last one, which is the server's own: it adds its headers behind those with which a message was stored.
+    """
+    line = b"\r\n%b:" % name
+    start = headers.rfind(line) if last else headers.find(line)
     if start < 0:
         return b""
-    start += len(name) + 3
+    start += len(line)
     return headers[start : headers.find(b"\r\n", start)].strip()

@@ -5,9 +5,8 @@ import ctypes
 import os
 import signal
 import sys
-from typing import Final
+from typing import Final, Protocol
 
-from shared.bus.jetstream import Connection
 from shared.bus.ports import BusError, Unavailable
 
 PR_SET_PDEATHSIG: Final = 1
@@ -36,7 +35,15 @@ def _check_parent(parent_pid: int) -> None:
         raise Orphaned(f"the parent process {parent_pid} is gone")
 
 
-async def guard(connection: Connection, parent_pid: int | None) -> None:
+class Alive(Protocol):
+    """A connection that can be asked for a sign of life."""
+
+    async def alive(self, timeout_s: float) -> bool:
+        """Whether a message comes back through the server within `timeout_s`."""
+        ...
+
+
+async def guard(connection: Alive, parent_pid: int | None) -> None:
     """Return never; raises `Unavailable` after 15 s without a round trip to the server, `Orphaned` without the parent.
 
     Rounds are counted and not seconds, so that a process that was stopped for a while is not taken for a silent server.

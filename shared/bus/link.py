@@ -13,8 +13,10 @@ from urllib.parse import urlsplit
 import structlog
 from nats import errors
 
+from shared.bus.keys import Key
 from shared.bus.lean_client import LeanClient, status
 from shared.bus.ports import NoResponder, Unavailable
+from shared.bus.rights import API, FOREIGN_API, PROVISIONER, inbox_of
 
 CONNECT_WAIT_S: Final = 10.0
 PROBE_PAUSE_S: Final = 0.02
@@ -30,38 +32,56 @@ Answer = bytes | None
 _log = structlog.get_logger("bus")
 
 
-class Link:
-    """A connected client, the questions it has open, and those who want to hear of a lost or regained connection."""
+class User:
+    """Who connects: an author, a source (with its book) or the provisioner, and the key that proves it."""
 
-    def __init__(self, role: str) -> None:
+    def __init__(self, key: Key, author: str, book: str = "") -> None:
+        """`key` may be exchanged later: the next connection uses the new one."""
+        self.key, self.author = key, author
+        self.inbox = inbox_of(author, book)
+        self.api = API if author == PROVISIONER else FOREIGN_API
+
+
+class Link:
+    """A connected client, the questions it has open, and those who want to hear of a lost or regained connection.
+
+    `api` is the prefix of the stream's API. Without a `user` the server must let everybody do everything (tests).
+    """
+
+    def __init__(self, role: str, user: User | None = None) -> None:
         """Use `Link.open`."""
-        self.role = role
+        self.role, self.user = role, user
+        self.api = user.api if user else API
         self.client = LeanClient()
         self.connected = asyncio.Event()
         self.epoch = 0
-        """How often the connection came back; it may be another server that answers then."""
+        """Changes whenever the connection was lost or came back; it may be another server that answers then."""
         self._began = False
+        self._said: Exception | None = None
         self._inbox = ""
         self._asked = 0
         self._open: dict[bytes, asyncio.Future[Answer]] = {}
         self._listeners: set[Callable[[], None]] = set()
 
     @classmethod
-    async def open(cls, url: str, role: str, wait_s: float = CONNECT_WAIT_S) -> "Link":
+    async def open(cls, url: str, role: str, wait_s: float = CONNECT_WAIT_S, user: User | None = None) -> "Link":
         """Connect to `url`, waiting up to `wait_s` for a server that is just starting; raises `Unavailable`."""
-        link = cls(role)
+        link = cls(role, user)
         try:
             async with asyncio.timeout(wait_s):
                 await _until_listening(url)
                 await link._connect(url)
         except (TimeoutError, OSError, errors.Error) as error:
             await link.close()
-            raise Unavailable(f"no NATS server answers at {url} within {wait_s:g} s: {_named(error)}") from error
+            why = _named(link._said or error)
+            raise Unavailable(f"no NATS server lets this process in at {url} within {wait_s:g} s: {why}") from error
         return link
 
     async def _connect(self, url: str) -> None:
         """Connect as `spec/bus.md` C2 says, and listen for answers."""
         self._began = True
+        if self.user is not None:
+            self.client.prove = self._prove
         await self.client.connect(
             url,
             name=self.role,
@@ -69,7 +89,7 @@ class Link:
             max_reconnect_attempts=-1,
             reconnect_time_wait=RECONNECT_PAUSE_S,  # type: ignore[arg-type]  # annotated int, used as seconds
             ping_interval=PING_INTERVAL_S,
-            inbox_prefix=f"_INBOX_{self.role}",
+            inbox_prefix=self.user.inbox if self.user else inbox_of(self.role),
             error_cb=self._on_error,
             disconnected_cb=self._on_lost,
             reconnected_cb=self._on_regained,
@@ -78,6 +98,11 @@ class Link:
         self._inbox = self.client.new_inbox()
         await self.client.subscribe_direct(f"{self._inbox}.*", self._answered)
         self.connected.set()
+
+    def _prove(self, nonce: str) -> tuple[str, bytes]:
+        """The public key of the user and the server's nonce signed with it, at every connection anew."""
+        assert self.user is not None
+        return self.user.key.public, self.user.key.answer(nonce)
 
     async def ask(self, subject: str, payload: bytes, timeout_s: float, headers: dict[str, str] | None = None) -> bytes:
         """Publish `payload` and wait for its answer; without a `subject` it is sent to the own inbox and is its answer itself.
@@ -167,6 +192,7 @@ class Link:
 
     async def _on_lost(self) -> None:
         """The answers of open questions will never come: end them now, so that they are asked again early."""
+        self.epoch += 1
         self.connected.clear()
         self.client.drop_unsent()
         for answer in list(self._open.values()):
@@ -181,6 +207,7 @@ class Link:
 
     async def _on_error(self, error: Exception) -> None:
         """nats-py stops reconnecting when a callback raises, so this one only notes; of failing attempts there are many."""
+        self._said = error
         note = _log.warning if self.connected.is_set() else _log.debug
         note("nats client", error=_named(error))
 

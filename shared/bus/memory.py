@@ -66,7 +66,7 @@ class MemoryLog:
         for expected, found in ((message.fence_seq, fence_seq), (message.last_seq, len(self.stored))):
             if expected is not None and expected != found:
                 return self._refused(message, found)
-        known = self._ids.get(message.msg_id)
+        known = self._ids.get(message.msg_id) if message.by_id else None
         if known is not None:
             if self.stored[known - 1].payload != message.payload:
                 raise IdReused(f"{message.msg_id} is stored at sequence {known} with another content")
@@ -76,14 +76,15 @@ class MemoryLog:
     def _refused(self, message: Append, found: int) -> int:
         """As the server and our client do: the own message under the fence is success, else a conflict."""
         seq = self._last_seq_under(message.fence)
-        if seq and (self.stored[seq - 1].msg_id, self.stored[seq - 1].payload) == (message.msg_id, message.payload):
+        if seq and (self.stored[seq - 1].msg_id, self.stored[seq - 1].payload) == (message.stored_id, message.payload):
             return seq
         raise Conflict(found, f"{message.msg_id}: wrong last sequence: {found}")
 
     def _store(self, message: Append) -> int:
         seq = len(self.stored) + 1
-        self.stored.append(Stored(seq, message.subject, message.msg_id, message.payload))
-        self._ids[message.msg_id] = seq
+        self.stored.append(Stored(seq, message.subject, message.stored_id, message.payload))
+        if message.by_id:
+            self._ids[message.msg_id] = seq
         self._last[message.subject] = seq
         self.wake()
         return seq

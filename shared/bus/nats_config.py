@@ -1,8 +1,11 @@
 """The configuration text of our own nats-server: pure, so that the supervisor and the tests start the very same server."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
+
+from shared.bus.accounts import accounts_config
 
 LOOPBACK: Final = "127.0.0.1"
 ANY_PORT: Final = -1
@@ -21,12 +24,14 @@ def server_config(
     pid_file: Path | None = None,
     max_file_store: int = MAX_FILE_STORE_BYTES,
     server_name: str = "bus",
+    users: Mapping[str, str] | None = None,
 ) -> str:
     """The text of a nats-server configuration file.
 
     `store_dir` is where JetStream keeps its files. A port of -1 lets the server choose one; it writes the ports chosen to
     `<ports_file_dir>/nats-server_<pid>.ports` (JSON). Sizes are bytes. `sync_interval: always` makes an acknowledged event
-    survive a power cut; `js_ack_fc_v2` is pinned because our reader takes version 1 of the reply subject apart.
+    survive a power cut; `js_ack_fc_v2` is pinned because our reader takes version 1 of the reply subject apart. `users` are
+    public keys by name, each with the rights of `shared.bus.rights`; None lets everybody do everything (tests).
     """
     lines = [
         f"server_name: {_text(server_name)}",
@@ -41,6 +46,8 @@ def server_config(
         "}",
         "feature_flags { js_ack_fc_v2: false }",
     ]
+    if users is not None:
+        lines.append(accounts_config(users))
     if ports_file_dir is not None:
         lines.append(f"ports_file_dir: {_text(str(ports_file_dir))}")
     if pid_file is not None:

@@ -40,15 +40,15 @@ class NoResponder(BusError):
 
 
 class IdReused(BusError):
-    """Another fact is stored under this event's id: a bug or a forgery, never to be retried."""
+    """Something else is stored under this event's id: another fact (a bug), or another author's message."""
 
 
 class Stopping(BusError):
     """This process is ending and appends nothing more."""
 
 
-class Stored(msgspec.Struct, frozen=True):
-    """One message of the log as it is stored."""
+class Stored(msgspec.Struct, frozen=True, gc=False):
+    """One message of the log as it is stored. (`gc`: it can be in no cycle, and thousands are held at once.)"""
 
     seq: int
     subject: str
@@ -60,7 +60,8 @@ class Append(msgspec.Struct, frozen=True):
     """One message to append, and what it expects.
 
     `fence` is the filter of its writer's subjects and `fence_seq` the sequence of the last message under it (0: none);
-    `last_seq`, if given, must be the last sequence of the whole log.
+    `last_seq`, if given, must be the last sequence of the whole log. Without `by_id` it is stored without its id, so that
+    the server does not take it for another one that has it; only the fence keeps repeats out then.
     """
 
     subject: str
@@ -69,15 +70,22 @@ class Append(msgspec.Struct, frozen=True):
     fence: str
     fence_seq: int
     last_seq: int | None = None
+    by_id: bool = True
+
+    @property
+    def stored_id(self) -> str:
+        """The id with which it stands in the log."""
+        return self.msg_id if self.by_id else ""
 
 
 class LogInfo(msgspec.Struct, frozen=True):
-    """What the server says of the log; `created` identifies this very stream."""
+    """What the server says of the log; `created` identifies this very stream, `holes` names the sequences deleted if it knows."""
 
     first_seq: int
     last_seq: int
     deleted: int
     created: str
+    holes: str = ""
 
 
 class Reading(Protocol):
@@ -147,6 +155,14 @@ class Log(Protocol):
 
     async def info(self) -> LogInfo:
         """The state of the stream."""
+        ...
+
+
+class WatchedLog(Log, Protocol):
+    """A log whose writers can be made to look at it before each append."""
+
+    def watched_by(self, look: Callable[[], Awaitable[None]]) -> None:
+        """Await `look` too before each append; what it raises ends the append, but `Unavailable`, after which it is repeated."""
         ...
 
 

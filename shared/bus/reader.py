@@ -116,7 +116,7 @@ class Reader(BatchReading):
         if seq != self._next:
             self._out_of_order(seq)
             return
-        stored = Stored(seq, subject.decode(), message_id(headers), payload)
+        stored = Stored(seq, subject.decode("utf-8", "replace"), message_id(headers), payload)
         self._next, self._last, self._gap_at = seq + 1, stored, 0
         self._held.append(stored)
         self._waiters.notify()

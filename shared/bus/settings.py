@@ -14,7 +14,10 @@ USAGE_EXIT: Final = 2
 class ServiceSettings(BaseSettings):
     """Common to all services; each adds its own fields in `services/<name>/settings.py`.
 
-    `parent_pid`: the process with which this one must end; None when nobody supervises it.
+    `parent_pid`: the process with which this one must end; None when nobody supervises it. `state_dir`: this
+    service's own folder, by default `<data_dir>/services/<name>`. `key_file` is the process's own key, `key_files` those of
+    sources by book (JSON); without any nothing is signed and the server must ask for no key (tests only). `root_key` is the
+    public root key to trust.
     """
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", populate_by_name=True, frozen=True)
@@ -24,6 +27,16 @@ class ServiceSettings(BaseSettings):
     data_dir: Path = Field(default=Path(".propdesk"), validation_alias=AliasChoices("PROPDESK_DIR", "data_dir"))
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     parent_pid: int | None = None
+    state_dir: Path | None = None
+    key_file: Path | None = None
+    key_files: dict[str, Path] = {}
+    root_key: str | None = None
+
+    def folder_of(self, service: str) -> Path | None:
+        """Where a service keeps what it can lose; None when it was told neither that folder nor a data directory."""
+        if self.state_dir is not None:
+            return self.state_dir
+        return self.data_dir / "services" / service if "data_dir" in self.model_fields_set else None
 
 
 C = TypeVar("C", bound=ServiceSettings)

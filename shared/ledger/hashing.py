@@ -5,13 +5,13 @@ keys), instances and the broker's own ids are never in it.
 """
 
 from shared.ledger.reservations import reserved_cash, reserved_shares
-from shared.ledger.state import Book, Counter, Halt, State
+from shared.ledger.state import Book, Counter, Halt, Mark, State
 from shared.protocol.envelope import canonical, sha256_hex
 from shared.protocol.market import Side
 
 
-def state_hash(state: State) -> str:
-    """The hash of the whole desk."""
+def state_hash(state: State | Mark) -> str:
+    """The hash of the whole desk, now or as it was at a mark."""
     return sha256_hex(canonical(hashed_state(state)))
 
 
@@ -20,7 +20,7 @@ def book_hash(book: Book) -> str:
     return sha256_hex(canonical(hashed_book(book)))
 
 
-def hashed_state(state: State) -> dict[str, object]:
+def hashed_state(state: State | Mark) -> dict[str, object]:
     """What `state_hash` covers."""
     account = _kept({"cash": state.account.cash, "baseline": state.account.baseline})
     halts = [{"scope": scope, **_halt(halt)} for scope, halt in sorted(state.halts.items())]
@@ -49,6 +49,9 @@ def hashed_book(book: Book) -> dict[str, object]:
             "runs": dict.fromkeys(book.runs, "open"),
             "ended": _kept({"counts": book.counts, "digest": book.digest}),
             "closed": book.closed or None,
+            "blind": book.blind or None,
+            "caused": book.caused,
+            "paused": book.paused,
         }
     )
 

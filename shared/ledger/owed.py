@@ -1,28 +1,28 @@
 """What is still to do, read off the folded state.
 
 The only list of its kind: services take their work from it, and a step of desk time is over (quiet) when nothing is owed but
-the ends of orders that rest at the broker.
+the ends of orders that rest at the broker and the hashes of the journal.
 """
 
 from collections.abc import Iterator
-from typing import Final
 
 import msgspec
 
+from shared.ledger.caused import is_busy, is_overdue, to_begin
+from shared.ledger.marks import HASHING_AUTHORS, JOURNAL, unvalued
 from shared.ledger.periods import exchange_time_of
-from shared.ledger.state import LedgerOrder, OrderState, Run, State, Step
+from shared.ledger.state import PROPOSAL, LedgerOrder, OrderState, Run, State, Step
+from shared.ledger.trips import trip_of
 from shared.protocol.events import BookArgs
 from shared.protocol.ids import DESK_BOOK, run_id
 from shared.protocol.instants import compact
 from shared.protocol.market import Side
 
-HASHING_AUTHORS: Final = ("gate", "executor")
-
 
 class Owed(msgspec.Struct, frozen=True):
     """One event that is still owed: who owes it, its type, what it is about, and which of its kind (`k`) it is.
 
-    `resting`: the end of an order that rests at the broker, which may stay outstanding when a slot is over.
+    `resting`: may stay outstanding when a step is over: the end of an order that rests at the broker, a hash of the journal.
     """
 
     author: str
@@ -39,15 +39,46 @@ def owed(state: State) -> tuple[Owed, ...]:
     step = state.step
     if step is None or state.problem is not None:
         return ()
+    return (*_of_step(state, step), *_of_journal(state, step))
+
+
+def _of_step(state: State, step: Step) -> tuple[Owed, ...]:
+    """What the step of desk time lacks."""
     opening = tuple(_opening(state))
     if opening:
         return opening
-    runs = tuple(item for run in state.runs.values() for item in _run(step, run))
-    if step.clock.step == "slot":
-        return (*runs, *_next_start(state, step))
-    if step.clock.step == "close" and not state.runs:
-        return tuple(_closing(state, step))
-    return runs
+    runs = (*_awaited(state), *(item for run in state.runs.values() for item in _run(state, step, run)))
+    looking = () if runs and step.clock.step == "close" else tuple(_looking(state, step))
+    trips = tuple(_trips(state, step))
+    caused = () if looking or trips else tuple(_caused(state, step))
+    items = (*runs, *looking, *trips, *caused)
+    if step.clock.step == "slot" and not trips and not caused and not is_busy(state):
+        return (*items, *_next_start(state, step))
+    if step.clock.step == "close" and not items:
+        return tuple(_hashes(step))
+    return items
+
+
+def _trips(state: State, step: Step) -> Iterator[Owed]:
+    """Halts that the gate is to trip and that no run awaits."""
+    live = (run for run in state.runs.values() if not run.dry)
+    of_runs = {run.book for run in live if run.valued is not None and run.cleared is None and run.stopped is None}
+    for name in state.books:
+        if name not in of_runs and _must_trip(state, name):
+            about = f"{name}-{compact(step.clock.to)}"
+            yield Owed("gate", "HaltTripped", about, name, k=step.tripped.count(name) + 1)
+
+
+def _must_trip(state: State, name: str) -> bool:
+    """Whether the newest valuation of a book, if there is such a book, asks for a halt."""
+    book = state.books.get(name)
+    return book is not None and state.policy is not None and trip_of(state.policy.policy, book) is not None
+
+
+def _caused(state: State, step: Step) -> Iterator[Owed]:
+    """The observations with which runs begin that the desk is to cause."""
+    for run, book, _ in to_begin(state, step):
+        yield Owed("executor", "MarketObserved", run, book, run)
 
 
 def is_quiet(items: tuple[Owed, ...]) -> bool:
@@ -55,15 +86,17 @@ def is_quiet(items: tuple[Owed, ...]) -> bool:
     return all(item.resting for item in items)
 
 
-def next_of(items: tuple[Owed, ...], author: str) -> Owed | None:
-    """The next piece of work of one author."""
-    return next((item for item in items if item.author == author and not item.resting), None)
+def next_of(items: tuple[Owed, ...], author: str, *, resting: bool = False) -> Owed | None:
+    """The next piece of work of one author, with `resting` also one that nobody waits for."""
+    return next((item for item in items if item.author == author and (resting or not item.resting)), None)
 
 
 def _opening(state: State) -> Iterator[Owed]:
-    """Policy and books that the run's arguments name and the log lacks."""
+    """Keys, policy and books that the run's arguments name and the log lacks."""
     if state.args is None:
         return
+    if state.signed and state.keys is None:
+        yield Owed("desk", "KeysAdopted", DESK_BOOK, DESK_BOOK)
     if state.policy is None:
         yield Owed("desk", "PolicyAdopted", DESK_BOOK, DESK_BOOK)
     for book in state.args.books:
@@ -77,6 +110,14 @@ def _opening_of(state: State, wanted: BookArgs) -> Iterator[Owed]:
         yield Owed("desk", "BookOpened", wanted.book, wanted.book)
     if wanted.deposit and (book is None or not book.deposited):
         yield Owed("desk", "CashDeposited", wanted.book, wanted.book)
+
+
+def _awaited(state: State) -> Iterator[Owed]:
+    """Another look at the account once an order has ended that explained a difference."""
+    for order in state.account.pending:
+        if not any(order in book.orders for book in state.books.values()):
+            yield Owed("executor", "AccountReconciled", order, DESK_BOOK)
+            return
 
 
 def _next_start(state: State, step: Step) -> Iterator[Owed]:
@@ -96,19 +137,23 @@ def _moved_on(run: Run) -> bool:
     return run.verdict is not None and not any(order.state in waiting for order in run.orders.values())
 
 
-def _run(step: Step, run: Run) -> Iterator[Owed]:
+def _run(state: State, step: Step, run: Run) -> Iterator[Owed]:
     """What a run that has not ended still lacks: its next stage, or its orders and its end."""
     if run.verdict is not None:
-        yield from _orders(step, run)
+        yield from _orders(state, step, run)
         return
-    author, kind, k = _next_stage(run)
+    author, kind, k = _next_stage(state, run)
     yield Owed(author, kind, run.id, run.book, run.id, k)
 
 
-def _next_stage(run: Run) -> tuple[str, str, int]:
+def _next_stage(state: State, run: Run) -> tuple[str, str, int]:
     """Author, type and count of the event that a run without a verdict lacks next."""
+    if run.kind != PROPOSAL:
+        return "gate", "Verdict", 1
     if run.stopped is not None or run.failed is not None:
         return "agent", "RunEnded", 1
+    if run.valued is not None and run.cleared is None and not run.dry and _must_trip(state, run.book):
+        return "gate", "HaltTripped", 1
     stages = (
         (run.reconciled, "executor", "AccountReconciled", 1),
         (run.observed, "executor", "MarketObserved", 1),
@@ -120,11 +165,12 @@ def _next_stage(run: Run) -> tuple[str, str, int]:
     return next(((author, kind, k) for event, author, kind, k in stages if event is None), ("gate", "Verdict", 1))
 
 
-def _orders(step: Step, run: Run) -> Iterator[Owed]:
+def _orders(state: State, step: Step, run: Run) -> Iterator[Owed]:
     """What the approved orders of a judged run still lack, SELLs first, then the run's own end."""
     waiting = sorted((order for order in run.orders.values() if order.state.is_open), key=sending_order)
     for order in waiting:
-        kind, resting = _next_of_order(step, order)
+        kind, rests = _next_of_order(step, order)
+        resting = rests and not is_overdue(state, run, order)
         yield Owed("executor", kind, order.id, order.book, order.run, 1, resting)
     if not waiting:
         ended = run.settled is not None
@@ -144,22 +190,36 @@ def _next_of_order(step: Step, order: LedgerOrder) -> tuple[str, bool]:
         case OrderState.INTENDED:
             return "OrderPlaced", False
         case OrderState.WORKING:
-            return "OrderClosed", step.clock.step != "close" and not order.cancel
+            return "OrderClosed", step.clock.step != "close" and not order.must_end
         case _:
             return "OrderClosed", False
 
 
-def _closing(state: State, step: Step) -> Iterator[Owed]:
-    """What a close step lacks after its orders and runs: prices, then a valuation per open book, then the hashes of all that."""
+def _looking(state: State, step: Step) -> Iterator[Owed]:
+    """What a watch step, or a close step after its orders and runs, lacks: prices, then a valuation per open book."""
+    if step.clock.step != "watch" and (step.clock.step != "close" or state.runs):
+        return
     time = compact(step.clock.to)
-    if step.observed is None:
+    if step.clock.step == "watch" and step.reconciled is None:
+        yield Owed("executor", "AccountReconciled", f"{DESK_BOOK}-{time}", DESK_BOOK)
+    elif step.observed is None:
         yield Owed("executor", "MarketObserved", f"{DESK_BOOK}-{time}", DESK_BOOK)
-        return
-    unvalued = [book.name for book in state.books.values() if not book.closed and book.name not in step.valued]
-    for name in unvalued:
-        yield Owed("gate", "BookValued", f"{name}-{time}", name)
-    if unvalued:
-        return
+    else:
+        for name in unvalued(state, step):
+            yield Owed("gate", "BookValued", f"{name}-{time}", name)
+
+
+def _hashes(step: Step) -> Iterator[Owed]:
+    """The hashes of a close step that has its last fact."""
     for author in HASHING_AUTHORS:
         if author not in step.hashed:
             yield Owed(author, "StateHashed", step.clock.session, DESK_BOOK)
+
+
+def _of_journal(state: State, step: Step) -> Iterator[Owed]:
+    """The journal's next hash, that of a session behind the gate's and the executor's; then a halt for each difference."""
+    mark = next(iter(state.marks), None)
+    if mark is not None and (mark.about != step.clock.session or set(HASHING_AUTHORS) <= set(step.hashed)):
+        yield Owed(JOURNAL, "StateHashed", mark.about, DESK_BOOK, resting=True)
+    for about in state.differing:
+        yield Owed(JOURNAL, "HaltOrdered", about, DESK_BOOK)

@@ -7,8 +7,9 @@ and times as canonical text. What is decoded is checked against the same form.
 import builtins
 import hashlib
 import unicodedata
-from functools import cache
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -25,6 +26,9 @@ from shared.protocol.events import (
 from shared.protocol.ids import Subject, event_id, parse_subject, subject
 from shared.protocol.instants import Instant
 from shared.protocol.money import Exact
+from shared.protocol.upcast import UPCASTS, UpcastError, Upcasts, upcast
+
+KEPT_NUMBERS: Final = 8192
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Data)
@@ -41,8 +45,13 @@ def _encode_other(value: object) -> str:
     raise NotImplementedError(f"{type(value).__name__} cannot stand in an event")
 
 
+@lru_cache(maxsize=KEPT_NUMBERS)
 def _decode_other(kind: type, value: object) -> object:
-    """Read `Exact` from canonical text only: JSON numbers, NaN and other spellings are refused."""
+    """Read `Exact` from canonical text only: JSON numbers, NaN and other spellings are refused.
+
+    Quantities, prices and fees come again and again: what was read is kept for the next time; a refusal is not. (A list or an
+    object cannot be looked up, which is a refusal too.)
+    """
     if kind is Exact and isinstance(value, str):
         return Exact.read(value)
     raise ValueError(f"a {kind.__name__} must be text in canonical form, not {type(value).__name__}")
@@ -65,8 +74,8 @@ def _decoder(kind: Any) -> Any:
 def decode(kind: type[T], payload: bytes | msgspec.Raw) -> T:
     """Decode `payload` as `kind`, strictly; raises `EnvelopeError` that says where it differs."""
     try:
-        return cast("T", _decoder(cast("Any", kind)).decode(payload))
-    except (msgspec.DecodeError, ValueError) as error:
+        return _decoder(kind).decode(payload)  # type: ignore[arg-type, no-any-return]  # classes are hashable
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise EnvelopeError(f"not a {kind.__name__}: {error}") from error
 
 
@@ -81,15 +90,15 @@ def clean_text(text: str, limit: int) -> str:
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", kept)[:limit])
 
 
-class By(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class By(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     """Which process wrote the event."""
 
     service: str
     instance: str
 
 
-class Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Everything around an event's `data`, which stays raw until it is asked for.
+class Envelope(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """Everything around an event's `data`, which stays raw until it is asked for. (`gc`: it can be in no cycle.)
 
     `n` counts the writer's events from 1, `prev` is the SHA-256 of the payload before this one of the same writer, `as_of` the
     sequence that was folded when it was decided.
@@ -153,9 +162,14 @@ class Event:
     @property
     def data(self) -> EventData:
         """The decoded data; raises `EnvelopeError` if it does not fit its type."""
-        if self._data is None:
-            self._data = decode(EVENT_TYPES[self.type], self.envelope.data)
-        return cast("EventData", self._data)
+        data = self._data
+        if data is None:
+            data = self._data = decode(EVENT_TYPES[self.envelope.type], self.envelope.data)
+        return data  # type: ignore[return-value]  # EVENT_TYPES has these and no others
+
+    def check_data(self) -> None:
+        """Decode the data now; raises `EnvelopeError` if it does not fit its type."""
+        _ = self.data
 
     @property
     def type(self) -> str:
@@ -210,8 +224,13 @@ def trace_of(desk: str, run: str | None, identity: str) -> str:
     return f"00-{trace_id}-{sha256_hex(identity.encode())[:16]}-01"
 
 
-def seal(draft: Draft, *, desk: str, instance: str, n: int, prev: str | None) -> bytes:
-    """The payload of `draft` as event number `n` of its writer; raises `EnvelopeError` if it is too large."""
+def seal(
+    draft: Draft, *, desk: str, instance: str, n: int, prev: str | None, sign: Callable[[bytes], bytes] | None = None
+) -> bytes:
+    """The payload of `draft` as event number `n` of its writer, signed by `sign` unless that is None.
+
+    Raises `EnvelopeError` if it is too large.
+    """
     envelope = Envelope(
         id=draft.id,
         type=draft.type,
@@ -228,31 +247,46 @@ def seal(draft: Draft, *, desk: str, instance: str, n: int, prev: str | None) ->
         trace=trace_of(desk, draft.run, draft.id),
         data=msgspec.Raw(canonical(draft.data)),
     )
-    payload = canonical(envelope)
+    payload = canonical(envelope) if sign is None else sign(canonical(envelope))
     limit = MAX_LARGE_EVENT_BYTES if draft.type in LARGE_TYPES else MAX_EVENT_BYTES
     if len(payload) > limit:
         raise EnvelopeError(f"{draft.id} has {len(payload)} bytes, more than the {limit} allowed for a {draft.type}")
     return payload
 
 
-def read_event(seq: int, stored_subject: str, payload: bytes) -> Event:
-    """Decode a stored event's envelope and check it against its subject; raises `EnvelopeError`."""
+def read_event(seq: int, stored_subject: str, payload: bytes, upcasts: Upcasts = UPCASTS) -> Event:
+    """Decode a stored event's envelope and check it against its subject; raises `EnvelopeError`.
+
+    An older version's data is brought up to date; `payload` and its hash stay what is stored.
+    """
     try:
         place = parse_subject(stored_subject)
     except ValueError as error:
         raise EnvelopeError(f"sequence {seq}: {error}") from error
     envelope = decode(Envelope, payload)
     _check(seq, place, envelope)
+    if envelope.version != VERSIONS[envelope.type]:
+        envelope = _upcasted(seq, envelope, upcasts)
     return Event(seq, place.author, envelope, payload)
+
+
+def _upcasted(seq: int, envelope: Envelope, upcasts: Upcasts) -> Envelope:
+    """The envelope as the newest version of its type would be written."""
+    current = VERSIONS[envelope.type]
+    try:
+        fields = upcast(envelope.type, envelope.version, envelope.data, current, upcasts)
+    except UpcastError as error:
+        raise EnvelopeError(f"sequence {seq}: {error}") from error
+    return msgspec.structs.replace(envelope, version=current, data=msgspec.Raw(canonical(fields)))
 
 
 def _check(seq: int, place: Subject, envelope: Envelope) -> None:
     """Refuse an event whose envelope and subject disagree, or whose type is unknown or by the wrong author."""
     if envelope.type not in EVENT_TYPES:
         raise EnvelopeError(f"sequence {seq}: unknown event type {envelope.type[:40]!r}")
-    if envelope.version != VERSIONS[envelope.type]:
-        raise EnvelopeError(f"sequence {seq}: {envelope.type} has version {envelope.version}, known is {VERSIONS[envelope.type]}")
-    if (place.type, place.book, place.author) != (envelope.type, envelope.book, envelope.by.service):
+    if envelope.type != place.type or envelope.book != place.book or envelope.by.service != place.author:
         raise EnvelopeError(f"sequence {seq}: the envelope of {envelope.id[:80]!r} does not belong to its subject")
+    if not envelope.id.startswith(place.ids):
+        raise EnvelopeError(f"sequence {seq}: the id {envelope.id[:80]!r} is not that of a {place.type} by {place.author}")
     if place.author not in AUTHORS_OF[envelope.type]:
         raise EnvelopeError(f"sequence {seq}: {place.author} may not write {envelope.type}")

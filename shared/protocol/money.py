@@ -34,6 +34,9 @@ _NORMAL: Final = Context(prec=MAX_NUMBER_CHARS, traps=[Inexact, InvalidOperation
 _DIVISION: Final = Context(prec=50, rounding=ROUND_HALF_EVEN)
 _WIDE: Final = Context(prec=150, rounding=ROUND_HALF_EVEN, traps=[InvalidOperation])
 _ONE: Final = Decimal(1)
+_ZERO: Final = Decimal(0)
+_normalize: Final = _NORMAL.normalize
+_new: Final = Decimal.__new__
 
 
 class NumberError(ValueError):
@@ -44,16 +47,15 @@ def _normal(value: Decimal) -> Decimal:
     """Return `value` in canonical form; raises `NumberError` where it has none within the bounds."""
     if not value.is_finite():
         raise NumberError(f"{value} is not a finite number")
-    if abs(value.adjusted()) > MAX_EXPONENT and value:
+    if not -MAX_EXPONENT <= value.adjusted() <= MAX_EXPONENT and value:
         raise NumberError(f"{value:.6E} is out of range: at most {MAX_EXPONENT} digits before or after the point")
     try:
-        normal = _NORMAL.normalize(value)
-        exponent = normal.as_tuple().exponent
-        if isinstance(exponent, int) and exponent > 0:
+        normal = _normalize(value)
+        if "+" in str(normal):  # 1E+2: the quickest way to see an exponent
             normal = _LOSSLESS.quantize(normal, _ONE)
     except (Inexact, Rounded, InvalidOperation) as error:
         raise NumberError(f"{value:.6E} has more than {MAX_NUMBER_CHARS} digits") from error
-    return normal if normal else Decimal(0)
+    return normal or _ZERO
 
 
 class Exact(Decimal):
@@ -66,20 +68,22 @@ class Exact(Decimal):
 
     def __new__(cls, value: "int | str | Decimal" = 0) -> Self:
         """Normalise `value`."""
-        if isinstance(value, Exact):
-            return super().__new__(cls, value)
+        if type(value) is Decimal:  # a result of arithmetic: nearly all that is made while folding
+            return _new(cls, _normal(value))
+        if type(value) is cls:
+            return value
         if isinstance(value, str):
-            value = parse_number(value)
-        elif isinstance(value, float):
+            return _new(cls, parse_number(value))
+        if isinstance(value, float):
             raise NumberError("a float is no exact number: give text or Decimal")
-        return super().__new__(cls, _normal(Decimal(value)))
+        return _new(cls, _normal(Decimal(value)))
 
     @classmethod
     def read(cls, text: str) -> Self:
         """Take `text` only if it is in canonical form already; the way back from an event."""
         if len(text) > MAX_NUMBER_CHARS or not CANONICAL_NUMBER.fullmatch(text):
             raise NumberError(f"{text[:MAX_NUMBER_CHARS]!r} is not a number in canonical form")
-        return super().__new__(cls, text)
+        return _new(cls, text)
 
     def __str__(self) -> str:
         """Plain notation: never an exponent."""

@@ -1,6 +1,7 @@
 """Every code that says why: rules of the gate, ends of orders and runs. One place, from which the docs are generated."""
 
 from enum import StrEnum
+from typing import Final
 
 
 class Rule(StrEnum):
@@ -61,6 +62,15 @@ class RunStatus(StrEnum):
     ABORTED = "aborted"
 
 
+EXIT_OF: Final[dict[RunStatus, int]] = {
+    **dict.fromkeys(RunStatus, 0),
+    **dict.fromkeys((RunStatus.SOURCE_FAILED, RunStatus.ERROR, RunStatus.UNSETTLED), 1),
+    **dict.fromkeys((RunStatus.BROKER_NOT_READY, RunStatus.MARKET_DATA_UNAVAILABLE), 2),
+    RunStatus.RECONCILE_FAILED: 3,
+}
+"""The exit code of a command whose run ended like this; an aborted run is followed by another one and has none of its own."""
+
+
 class SourceFault(StrEnum):
     """What went wrong inside a proposal source."""
 
@@ -80,6 +90,7 @@ class Withheld(StrEnum):
     NO_TICK = "no_tick"
     UNFUNDED = "unfunded"
     CANCELLED = "cancelled"
+    SELF_TRADE = "self_trade"
 
 
 class OrderEnd(StrEnum):

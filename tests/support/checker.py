@@ -6,31 +6,19 @@ It imports nothing of `services` or `shared`, keeps its own books and compares t
 import hashlib
 import json
 from collections import defaultdict
-from dataclasses import dataclass, field
-from datetime import datetime
 from decimal import Decimal, getcontext
 from typing import Any
-from zoneinfo import ZoneInfo
+
+from tests.support.checker_protection import HUNDRED, ZERO, Book, Protection, reference_price
 
 getcontext().prec = 80
-ZERO, HUNDRED = Decimal(0), Decimal(100)
 
 
-@dataclass
-class Book:
-    """What the log says a book has."""
-
-    cash: Decimal = ZERO
-    deposited: Decimal = ZERO
-    held: dict[str, Decimal] = field(default_factory=lambda: defaultdict(Decimal))
-    open: dict[str, dict[str, Any]] = field(default_factory=dict)
-    used: dict[str, int] = field(default_factory=lambda: defaultdict(int))
-
-
-class Auditor:
+class Auditor(Protection):
     """Reads payloads in log order and collects every breach as one line of text."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.breaches: list[str] = []
         self.books: dict[str, Book] = defaultdict(Book)
         self.policy: dict[str, Any] = {}
@@ -74,14 +62,43 @@ class Auditor:
         book, amount = self.books[event["book"]], Decimal(data["amount"])
         book.cash, book.deposited = book.cash + amount, book.deposited + amount
 
+    def _cashwithdrawn(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        book, amount = self.books[event["book"]], Decimal(data["amount"])
+        book.cash, book.deposited = book.cash - amount, book.deposited - amount
+        free = book.cash - sum((self._reserved(order) for order in book.open.values()), ZERO)
+        if free < 0:
+            self.say(event, f"takes {amount} out, which leaves {free} free")
+
+    def _adjustmentbooked(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        """What an operator accepted: cash and shares of the books that have a part in it."""
+        for share in data.get("shares", ()):
+            book = self.books[share["book"]]
+            book.cash += Decimal(share["cash"])
+            if share.get("quantity") is not None:
+                key = f"{data['symbol']}:{data['currency']}"
+                book.held[key] += Decimal(share["quantity"])
+                if book.held[key] < 0:
+                    self.say(event, f"leaves {book.held[key]} of {key}")
+
+    def _bookclosed(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        self._cashwithdrawn(event, data)
+        book = self.books[event["book"]]
+        if book.cash or book.open or any(book.held.values()):
+            self.say(event, f"closes a book with {book.cash}, {len(book.open)} open orders and {dict(book.held)}")
+
     def _marketobserved(self, event: dict[str, Any], data: dict[str, Any]) -> None:
         self.observed[event["id"]] = {**data, "at": event["at"]}
+        self.begins(event, data.get("purpose"))
 
     def _proposalmade(self, event: dict[str, Any], data: dict[str, Any]) -> None:
         self.proposed[event["run"]] = data["orders"]
 
     def _verdict(self, event: dict[str, Any], data: dict[str, Any]) -> None:
         self.judged.add(event["run"])
+        if data.get("kind") == "liquidation":
+            return self.exits(event, data)
+        if data.get("kind") == "approval":
+            self.proposed[event["run"]] = [self.waiting.pop(self.given.pop(0))]
         if event["run"] not in self.proposed:
             return self.say(event, "judges what nobody proposed")
         orders = self.proposed[event["run"]]
@@ -91,6 +108,8 @@ class Auditor:
         if evidence is None:
             return self.say(event, "names no observation that it rests on")
         for row in data["decisions"]:
+            if row["needs_approval"]:
+                self.waiting[f"{event['run']}-{row['index']}"] = orders[row["index"] - 1]
             if not row["approved"]:
                 self.blocks += 1
                 if not row["reasons"] and not data["block"] and not row["needs_approval"]:
@@ -104,6 +123,8 @@ class Auditor:
         return None
 
     def _runended(self, event: dict[str, Any], data: dict[str, Any]) -> None:
+        if event["run"] in self.caused:
+            self.say(event, "ends a run that the desk caused, which ends when it is settled")
         if event["run"] in self.proposed and event["run"] not in self.judged:
             self.say(event, "ends a run whose proposal has no verdict")
 
@@ -123,20 +144,18 @@ class Auditor:
         )
         if abs(limit - reference) * HUNDRED > Decimal(limits["max_price_deviation_pct"]) * reference:
             self.say(event, f"limit {limit} is outside the collar around {reference}")
-        if not all(session["open"] for session in evidence["sessions"].values()):
+        if not self.is_open(key, evidence):
             self.say(event, "approves while the exchange is closed")
+        self.allows(event, buy, key)
         fx = Decimal(evidence["fx"].get(row["currency"], "1"))
         if buy:
             fee = self._fee(row["currency"], quantity, limit) * fx
             self._judge_buy(event, book, key, quantity, reference * fx, quantity * limit * fx, fee, evidence)
         elif quantity > book.held[key] - sum((o["left"] for o in book.open.values() if o["key"] == key and not o["buy"]), ZERO):
             self.say(event, f"sells {quantity} of {key}, more than held")
-        month = datetime.fromisoformat(event["at"]).astimezone(ZoneInfo(limits["month_timezone"])).strftime("%Y-%m")
-        book.used[month] += 1
+        month = self.opened(event, row, key, buy, quantity, limit, fx)
         if buy and book.used[month] > limits["max_trades_per_month"]:
             self.say(event, f"is order {book.used[month]} of {month}")
-        order = {"key": key, "buy": buy, "left": quantity, "limit": limit, "fx": fx, "currency": row["currency"], "month": month}
-        book.open[row["order"]] = self.approved[row["order"]] = {**order, "quantity": quantity}
 
     def _judge_buy(
         self,
@@ -184,6 +203,8 @@ class Auditor:
         if data["order"] in self.seen_orders:
             self.say(event, "is sent twice")
         self.seen_orders.add(data["order"])
+        if data["order"] in self.stopped:
+            self.say(event, "is sent although a halt came after its approval")
         sent = (f"{data['symbol']}:{data['currency']}", data["side"] == "BUY", Decimal(data["quantity"]), Decimal(data["limit"]))
         if sent != (order["key"], order["buy"], order["quantity"], order["limit"]):
             self.say(event, "differs from what was approved")
@@ -193,7 +214,7 @@ class Auditor:
         order = self.books[event["book"]].open.pop(data["order"], None)
         if order is None:
             return self.say(event, "withholds an order that is not open")
-        if data["order"] in self.seen_orders:
+        if data["order"] in self.placed:
             self.say(event, "withholds an order that was sent")
         self.books[event["book"]].used[order["month"]] -= 1
         return None
@@ -247,13 +268,3 @@ class Auditor:
         moved = sum((book.cash - book.deposited for book in self.books.values()), ZERO)
         if opening_cash + moved != cash:
             self.breaches.append(f"books moved the account's cash by {moved}, the broker has {cash} after {opening_cash}")
-
-
-def reference_price(quote: dict[str, Any]) -> Decimal:
-    """`last` inside bid and ask or without them, else their middle."""
-    bid, ask, last = (Decimal(quote[name]) if quote[name] is not None else None for name in ("bid", "ask", "last"))
-    if last is not None and (bid is None or ask is None or bid <= last <= ask):
-        return last
-    if bid is None or ask is None:
-        raise ValueError(f"no price for {quote['symbol']}")
-    return (bid + ask) / 2

@@ -15,6 +15,9 @@ from typing import Any
 
 import nats
 
+from shared.bus.keys import KeyFolder
+from tests.support.keyed import connect_keyed
+
 PROPDESK = Path(sys.executable).with_name("propdesk")
 RUN_TIMEOUT_S = 180
 SERVICES = ("simulator", "executor", "gate", "agent", "journal")
@@ -48,9 +51,9 @@ def command(
     )
 
 
-def run_json(folder: Path, *args: str, env: dict[str, str] | None = None) -> dict[str, Any]:
+def run_json(folder: Path, *args: str, env: dict[str, str] | None = None, timeout_s: float = RUN_TIMEOUT_S) -> dict[str, Any]:
     """`propdesk run --json` to its end; fails the test with its stderr if it does not succeed."""
-    done = command("run", "--json", "--no-serve", "--dir", str(folder), *args, env=env)
+    done = command("run", "--json", "--no-serve", "--dir", str(folder), *args, env=env, timeout_s=timeout_s)
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
@@ -113,8 +116,19 @@ def wait_for(probe: Any, timeout_s: float = 60.0, every_s: float = 0.005) -> Any
     raise AssertionError(f"nothing within {timeout_s} s")
 
 
+async def connected_as_desk(folder: Path, port: int, **options: Any) -> Any:
+    """A plain client of a running desk's server, with the desk's own key: it may read the log and give commands."""
+    return await connect_keyed(
+        f"nats://127.0.0.1:{port}",
+        KeyFolder(folder / "keys").read("desk"),
+        max_reconnect_attempts=-1,
+        inbox_prefix=b"_INBOX_desk",
+        **options,
+    )
+
+
 class Watcher:
-    """A plain client beside a running desk, for tests that act at a chosen event."""
+    """A plain client beside a running desk, with the desk's own key, for tests that act at a chosen event."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -123,8 +137,7 @@ class Watcher:
 
     def __enter__(self) -> "Watcher":
         ports = wait_for(self._ports)
-        url = f"nats://127.0.0.1:{ports['nats']}"
-        connecting = nats.connect(url, max_reconnect_attempts=-1, reconnect_time_wait=0.05, error_cb=_ignored)
+        connecting = connected_as_desk(self._folder, ports["nats"], reconnect_time_wait=0.05, error_cb=_ignored)
         self._client = self._loop.run_until_complete(connecting)
         return self
 
@@ -143,7 +156,7 @@ class Watcher:
 
     def _call(self, api: str, body: dict[str, Any]) -> dict[str, Any]:
         try:
-            answer = self._loop.run_until_complete(self._client.request(f"$JS.API.{api}", json.dumps(body).encode(), timeout=1))
+            answer = self._loop.run_until_complete(self._client.request(f"LOG.API.{api}", json.dumps(body).encode(), timeout=1))
         except nats.errors.Error:
             return {}
         return json.loads(answer.data)  # type: ignore[no-any-return]
@@ -188,37 +201,70 @@ def _message(answer: dict[str, Any]) -> Message | None:
     return Message(row["seq"], row["subject"], base64.b64decode(row.get("data", "")))
 
 
-def read_log(folder: Path) -> list[Message]:
-    """Every stored message of a desk that is not running, by a nats-server of our own on its files."""
+def read_log(folder: Path, *, holes: bool = False) -> list[Message]:
+    """Every stored message of a desk that is not running; with `holes` what is left."""
+    with administrator(folder) as url:
+        return asyncio.run(_read_all(url, holes))
+
+
+@contextlib.contextmanager
+def administrator(folder: Path, *, lazy: bool = False) -> Iterator[str]:
+    """A nats-server of our own on the files of a desk that is not running, where everybody may do everything; its address.
+
+    With `lazy` it flushes when it likes, and all at its end.
+    """
     config = folder / "reader.conf"
-    store = f'jetstream {{ store_dir: "{folder / "js"}", sync_interval: always }}'
-    config.write_text(f'listen: "127.0.0.1:-1"\nports_file_dir: "{folder}"\n{store}\n')
+    store = f'jetstream {{ store_dir: "{folder / "js"}"{"" if lazy else ", sync_interval: always"} }}'
+    account = "accounts { LOG { jetstream: enabled, users: [{ user: admin, password: admin }] } }\nno_auth_user: admin"
+    config.write_text(f'listen: "127.0.0.1:-1"\nports_file_dir: "{folder}"\n{store}\n{account}\n')
     server = subprocess.Popen([str(Path(sys.executable).with_name("nats-server")), "-c", str(config)], stderr=subprocess.DEVNULL)
     try:
         ports_file = folder / f"nats-server_{server.pid}.ports"
-        url = wait_for(lambda: ports_file.exists() and ports_file.read_text() and json.loads(ports_file.read_text())["nats"][0])
-        return asyncio.run(_read_all(url))
+        yield wait_for(lambda: ports_file.exists() and ports_file.read_text() and json.loads(ports_file.read_text())["nats"][0])
     finally:
         server.terminate()
         server.wait(20)
 
 
-async def _read_all(url: str) -> list[Message]:
+def inject(folder: Path, subject: str, payload: bytes) -> int:
+    """Place a message into the log of a desk that is not running, as only an administrator can; its sequence."""
+
+    async def publish(url: str) -> int:
+        client = await nats.connect(url)
+        try:
+            return (await client.jetstream().publish(subject, payload)).seq
+        finally:
+            await client.close()
+
+    with administrator(folder) as url:
+        return asyncio.run(publish(url))
+
+
+async def _read_all(url: str, holes: bool) -> list[Message]:
     client = await nats.connect(url)
     stream = client.jetstream()
     info = await stream.stream_info("EV")
     messages = []
     for seq in range(info.state.first_seq, info.state.last_seq + 1):
-        message = await stream.get_msg("EV", seq)
+        try:
+            message = await stream.get_msg("EV", seq)
+        except nats.js.errors.NotFoundError:
+            if not holes:
+                raise
+            continue
         messages.append(Message(seq, message.subject or "", message.data or b""))
     await client.close()
     return messages
 
 
 def facts(messages: list[Message]) -> set[tuple[str, str, str]]:
-    """(id, at, data) of every event: what must be equal in every run of the same arguments."""
-    events = [message.event for message in messages]
-    return {(event["id"], event["at"], json.dumps(event["data"], sort_keys=True)) for event in events}
+    """(id, at, data) of every event but keys and the hashes about a sequence: equal in every run of the same arguments."""
+    events = [message.event for message in messages if not message.subject.endswith(".KeysAdopted")]
+    return {
+        (event["id"], event["at"], json.dumps(event["data"], sort_keys=True))
+        for event in events
+        if event["data"].get("seq") is None
+    }
 
 
 def stop(pid: int) -> None:

@@ -1,6 +1,8 @@
 """Writes logs by hand for tests of what folds them: real envelopes, sequence numbers and links."""
 
+from shared.ledger.dry import mode_of
 from shared.ledger.fold import apply
+from shared.ledger.periods import exchange_time_of
 from shared.ledger.state import State
 from shared.protocol.envelope import Draft, Event, read_event, seal
 from shared.protocol.events import (
@@ -12,13 +14,14 @@ from shared.protocol.events import (
     Data,
     Decision,
     FillSettled,
+    MarketObserved,
     OrdersUsed,
     PolicyAdopted,
     RunArgs,
     RunStarted,
     Verdict,
 )
-from shared.protocol.ids import DESK_BOOK, prefix
+from shared.protocol.ids import DESK_BOOK, prefix, run_id
 from shared.protocol.instants import compact
 from shared.protocol.market import Instrument, Side
 from shared.protocol.money import Exact, Money
@@ -40,11 +43,21 @@ class Scribe:
         self._last: dict[str, tuple[int, str]] = {}
 
     def write(
-        self, author: str, data: Data, about: str, *, book: str = DESK_BOOK, run: str | None = None, k: int = 1, mode: str = "sim"
+        self,
+        author: str,
+        data: Data,
+        about: str,
+        *,
+        book: str = DESK_BOOK,
+        run: str | None = None,
+        k: int = 1,
+        mode: str | None = None,
+        cause: str | None = None,
     ) -> Event:
-        """Append one event at desk time and fold it."""
+        """Append one event at desk time and fold it; without a mode in that of its run."""
+        mode = mode_of(self.state, run) if mode is None else mode
         at = data.to if isinstance(data, ClockAdvanced) else self.state.now or OPEN
-        draft = Draft(author, book, about, at, self.state.seq, data, run, None, k, mode)  # type: ignore[arg-type]
+        draft = Draft(author, book, about, at, self.state.seq, data, run, cause, k, mode)  # type: ignore[arg-type]
         fence = prefix(author, book if author == "agent" else None)
         n, prev = self._last.get(fence, (0, None))
         payload = seal(draft, desk="test", instance="1-test", n=n + 1, prev=prev)
@@ -54,9 +67,17 @@ class Scribe:
         self.state = apply(self.state, event)
         return event
 
-    def clock(self, step: str, to: str, due: tuple[str, ...] = (), args: RunArgs | None = None, session: str = SESSION) -> Event:
+    def clock(
+        self,
+        step: str,
+        to: str,
+        due: tuple[str, ...] = (),
+        args: RunArgs | None = None,
+        session: str = SESSION,
+        dry: tuple[str, ...] = (),
+    ) -> Event:
         """Advance desk time."""
-        return self.write("desk", ClockAdvanced(to, step, session, due, args), f"{DESK_BOOK}-{compact(to)}")
+        return self.write("desk", ClockAdvanced(to, step, session, due, args, dry), f"{DESK_BOOK}-{compact(to)}")
 
     def open_desk(self, *books: str, deposit: str = "10000", policy: Policy = POLICY) -> "Scribe":
         """The opening step with these books."""
@@ -70,15 +91,23 @@ class Scribe:
 
     def start_run(self, book: str, names: tuple[str, ...] = ("AAA:USD",)) -> str:
         """A `RunStarted` of the slot."""
-        run = f"20221003T1030-{book}-1"
-        self.write("agent", RunStarted("scripted", SLOT, SESSION, names), run, book=book, run=run)
+        clock = self.state.step.clock if self.state.step else None
+        run = run_id(clock.session, exchange_time_of(clock.to), book) if clock else f"20221003T1030-{book}-1"
+        mode = "dry" if clock and book in clock.dry else "sim"
+        self.write("agent", RunStarted("scripted", SLOT, SESSION, names), run, book=book, run=run, mode=mode)
         return run
 
-    def approve(self, run: str, *orders: tuple[str, Side, str, str]) -> tuple[str, ...]:
+    def cause(self, book: str, seen: MarketObserved) -> str:
+        """A run that the desk causes begins with this observation, the first of its kind in the minute of the slot; its id."""
+        run = f"20221003T1030-{book}-{'k' if seen.purpose == 'liquidation' else 'a'}1"
+        self.write("executor", seen, run, book=book, run=run)
+        return run
+
+    def approve(self, run: str, *orders: tuple[str, Side, str, str], kind: str = "proposal") -> tuple[str, ...]:
         """A verdict that approves (symbol, side, quantity, limit) orders; returns their ids."""
         ids = tuple(f"{run}-{index}" for index in range(1, len(orders) + 1))
         decisions = tuple(decision(index, order, ids[index - 1]) for index, order in enumerate(orders, 1))
-        data = Verdict("proposal", decisions, (), None, None, "p", "1", (), SLOT)
+        data = Verdict(kind, decisions, (), None, None, "p", "1", (), SLOT)
         self.write("gate", data, run, book=run.split("-")[1], run=run)
         return ids
 

@@ -5,12 +5,12 @@ So a run that is resumed decides as it began, wherever the file is by then.
 """
 
 import hashlib
-import stat
 from pathlib import Path
 from typing import Final
 
 from services.agent.sources.decisions import Decisions, parse_decisions
 from services.agent.sources.errors import SourceError
+from shared.protocol.files import FileRefused, read_regular
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 KEPT: Final = "sha256:"
@@ -62,18 +62,9 @@ def _kept(name: str, data_dir: Path) -> Path:
 def _read(path: Path) -> bytes:
     """The bytes of a regular file; raises `SourceError`. Anything else is never opened: a pipe would wait, a device never end."""
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            raise SourceError("is no regular file: give a file of JSON lines, not a folder, pipe or device", str(path))
-        if found.st_size <= MAX_FILE_BYTES:
-            with path.open("rb") as file:
-                data = file.read(MAX_FILE_BYTES + 1)
-            if len(data) <= MAX_FILE_BYTES:
-                return data
-    except (OSError, ValueError) as error:
-        said = error.strerror if isinstance(error, OSError) else str(error)
-        raise SourceError(f"cannot be read ({said}): check the path", str(path)) from error
-    raise SourceError(f"over {MAX_FILE_BYTES} bytes, which is the most that is read: split the file", str(path))
+        return read_regular(path, MAX_FILE_BYTES, "a file of JSON lines")
+    except FileRefused as error:
+        raise SourceError(str(error), str(path)) from error
 
 
 def _text(file: str, data: bytes) -> str:

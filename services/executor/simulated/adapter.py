@@ -9,6 +9,7 @@ import structlog
 
 from services.executor.broker import (
     Account,
+    Answer,
     Bar,
     BrokerLost,
     BrokerOrder,
@@ -17,6 +18,7 @@ from services.executor.broker import (
     Complete,
     Execution,
     History,
+    Incomplete,
     Observation,
 )
 from services.executor.simulated import wire
@@ -108,25 +110,31 @@ class SimulatedBroker:
         """Ask for an order's end."""
         await self._ask("cancel", perm_id=int(permanent_id))
 
-    async def orders(self, reference: str | None = None, *, open_only: bool = False) -> Complete[tuple[BrokerOrder, ...]]:
+    async def orders(self, reference: str | None = None, *, open_only: bool = False) -> Answer[tuple[BrokerOrder, ...]]:
         """Orders by permanent id."""
-        answer, clock = await self._complete(wire.Orders, "orders", ref=reference, open_only=open_only)
-        return Complete(tuple(order.value() for order in answer.orders), clock)
+        answer = await self._whole(wire.Orders, "orders", ref=reference, open_only=open_only)
+        return answer if isinstance(answer, Incomplete) else answer.turned(lambda found: tuple(o.value() for o in found.orders))
 
-    async def executions(self, after: int = 0) -> Complete[tuple[Execution, ...]]:
+    async def executions(self, after: int = 0) -> Answer[tuple[Execution, ...]]:
         """Executions by number."""
-        answer, clock = await self._complete(wire.Executions, "executions", after=after)
-        return Complete(tuple(execution.value() for execution in answer.executions), clock)
+        answer = await self._whole(wire.Executions, "executions", after=after)
+        return (
+            answer if isinstance(answer, Incomplete) else answer.turned(lambda found: tuple(e.value() for e in found.executions))
+        )
 
-    async def positions(self) -> Complete[dict[str, Exact]]:
+    async def positions(self) -> Answer[dict[str, Exact]]:
         """Shares by instrument key."""
-        answer, clock = await self._complete(wire.Positions, "positions")
-        return Complete({row.key: row.quantity for row in answer.positions}, clock)
+        answer = await self._whole(wire.Positions, "positions")
+        return (
+            answer
+            if isinstance(answer, Incomplete)
+            else answer.turned(lambda found: {p.key: p.quantity for p in found.positions})
+        )
 
-    async def account(self) -> Complete[Account]:
+    async def account(self) -> Answer[Account]:
         """Name and cash."""
-        answer, clock = await self._complete(wire.AccountState, "account")
-        return Complete(Account(answer.account, answer.cash), clock)
+        answer = await self._whole(wire.AccountState, "account")
+        return answer if isinstance(answer, Incomplete) else answer.turned(wire.AccountState.value)
 
     async def _market(self, keys: tuple[str, ...]) -> tuple[wire.Market, Instant | None]:
         """One `quotes` request."""
@@ -134,13 +142,11 @@ class SimulatedBroker:
         line = await self._ask("quotes", keys=pairs)
         return _decode(wire.Market, line), decode(wire.Head, line).clock
 
-    async def _complete(self, kind: type[T], op: str, **fields: object) -> tuple[T, Instant | None]:
-        """A list up to its end marker; raises `BrokerLost` without one."""
+    async def _whole(self, kind: type[T], op: str, **fields: object) -> Answer[T]:
+        """A list up to its end marker; without one it is unknown, whatever came."""
         line = await self._ask(op, **fields)
-        answer = _decode(kind, line)
-        if getattr(answer, "end", False) is not True:
-            raise BrokerLost(f"{op}: the answer has no end marker")
-        return answer, decode(wire.Head, line).clock
+        answer, clock = _decode(kind, line), decode(wire.Head, line).clock
+        return Complete(answer, clock) if getattr(answer, "end", False) is True else Incomplete(op, clock)
 
     async def _ask(self, op: str, **fields: object) -> bytes:
         """One request on the connection that is open, or on a new one."""

@@ -6,6 +6,7 @@ from typing import Final
 
 from services.executor.broker import BrokerLost, BrokerRefused, BrokerUnreadable
 from services.executor.simulated.wire import MAX_ANSWER_BYTES, Head, Welcome, request_line
+from shared.bus.borders import ARMED, border
 from shared.protocol.envelope import EnvelopeError, decode
 
 CLIENT: Final = "executor"
@@ -44,10 +45,21 @@ class Connection:
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._pending[number] = answer
         try:
-            self._writer.write(request_line(number, op, fields))
-            return await answer
+            return await self._exchange(op, request_line(number, op, fields), answer)
         finally:
             self._pending.pop(number, None)
+
+    async def _exchange(self, op: str, line: bytes, answer: asyncio.Future[bytes]) -> bytes:
+        """Write a request and wait for its answer."""
+        if ARMED:
+            await border(CLIENT, f"broker.before-send.{op}")
+        self._writer.write(line)
+        if ARMED:
+            await border(CLIENT, f"broker.after-send.{op}")
+        received = await answer
+        if ARMED:
+            await border(CLIENT, f"broker.after-answer.{op}")
+        return received
 
     async def greet(self) -> None:
         """Say who we are, and wait for our turn under this name."""

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from services.executor.broker import Bar, BrokerOrder, Execution, OrderStatus
+from services.executor.broker import Account, Bar, BrokerOrder, Execution, OrderStatus
 from shared.protocol.envelope import canonical
 from shared.protocol.instants import Instant
 from shared.protocol.market import ExchangeSession, Order, Quote, Side, instrument_key
@@ -149,6 +149,11 @@ class AccountState(msgspec.Struct, frozen=True):
     account: str
     cash: dict[str, Exact]
     end: bool
+    net_liquidation: Exact | None = None
+
+    def value(self) -> Account:
+        """As the port has it."""
+        return Account(self.account, self.cash, self.net_liquidation)
 
 
 def request_line(number: int, op: str, fields: dict[str, object]) -> bytes:

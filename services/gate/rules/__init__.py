@@ -11,7 +11,7 @@ from services.gate.candidate import Candidate
 from services.gate.rules import account, approval, evidence, form, identity, limits
 from shared.protocol.events import Reason
 
-RULES_VERSION: Final = "1"
+RULES_VERSION: Final = "2"
 """Names this rule code in every verdict; it changes with every change of a judgement."""
 
 RuleCheck = Callable[[Candidate, Batch], Reason | None]

@@ -1,6 +1,6 @@
 """Does the order go together with the orders at work on the account?
 
-Limits over the sum of all books (`[policy.account]`) belong here too.
+Limits over the sum of all books (`[policy.account]`) are judged by the rules of the same names in `limits`.
 """
 
 from services.gate.batch import Batch, OpenOrder

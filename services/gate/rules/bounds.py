@@ -7,7 +7,7 @@ m and B·q: three linear conditions.
 
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
 from services.gate.batch import Batch
 from services.gate.candidate import MAX_INTEGER_DIGITS, Candidate
@@ -19,6 +19,8 @@ Bound = Callable[[Candidate, Batch], Decimal | None]
 LARGEST_ORDER: Final = Decimal(10) ** MAX_INTEGER_DIGITS - 1
 """More shares than this are no quantity of an order."""
 
+BOOK: Final = "book"
+ACCOUNT: Final = "account"
 _ONE_PERCENT: Final = ONE / HUNDRED
 
 
@@ -42,14 +44,49 @@ def cash_reserve(order: Candidate, batch: Batch) -> Decimal | None:
     return _solved(order, batch, free - reserve * value * _ONE_PERCENT, slope=order.limit, weight=ONE)
 
 
+class Cap(NamedTuple):
+    """A limit on a part of a value, of the book or of the account: `used` and `value` in base currency, None if unknown."""
+
+    whose: str
+    pct: Decimal
+    used: Decimal | None
+    value: Decimal | None
+
+
+def position_caps(order: Candidate, batch: Batch) -> tuple[Cap, ...]:
+    """The limits on one instrument: of the book, unless its value is unknown, which blocks by itself, and of the account."""
+    price, rate, account = order.price, order.fx, batch.policy.account.max_position_pct
+    if not order.buys or price is None or rate is None:
+        return ()
+    value, key = batch.value, order.key
+    own = Cap(BOOK, batch.limits.max_position_pct, batch.position(key) * price * rate, value)
+    caps = () if value is None else (own,)
+    if account is None:
+        return caps
+    return (*caps, Cap(ACCOUNT, account, batch.account_position(key) * price * rate, batch.account_value))
+
+
+def gross_caps(order: Candidate, batch: Batch) -> tuple[Cap, ...]:
+    """The limits on all holdings and BUYs at work, of the book and of the account, as far as there are any."""
+    own, account = batch.limits.max_gross_pct, batch.policy.account.max_gross_pct
+    if not order.buys:
+        return ()
+    caps = () if own is None or batch.value is None else (Cap(BOOK, own, batch.exposure(), batch.value),)
+    return caps if account is None else (*caps, Cap(ACCOUNT, account, batch.account_exposure(), batch.account_value))
+
+
 def position(order: Candidate, batch: Batch) -> Decimal | None:
-    """A BUY: (held + reserved + q)·ref·FX + p·commission(q) ≤ p·value, p being the limit as a fraction."""
-    value, price, rate = batch.value, order.price, order.fx
-    if not order.buys or value is None or price is None or rate is None:
-        return None
-    share = batch.limits.max_position_pct * _ONE_PERCENT
-    room = share * value - batch.position(order.key) * price * rate
-    return _solved(order, batch, room, slope=price, weight=share)
+    """A BUY: (held + reserved + q)·ref·FX + p·commission(q) ≤ p·value, p being a limit as a fraction."""
+    found = (_position_bound(cap, order, batch) for cap in position_caps(order, batch))
+    return min((shares for shares in found if shares is not None), default=None)
+
+
+def _position_bound(cap: Cap, order: Candidate, batch: Batch) -> Decimal | None:
+    """What one of the limits lets pass."""
+    if cap.value is None or cap.used is None:
+        return NOTHING
+    share = cap.pct * _ONE_PERCENT
+    return _solved(order, batch, share * cap.value - cap.used, slope=order.price, weight=share)
 
 
 def order_notional(order: Candidate, batch: Batch) -> Decimal | None:
@@ -62,11 +99,16 @@ def order_notional(order: Candidate, batch: Batch) -> Decimal | None:
 
 def gross_exposure(order: Candidate, batch: Batch) -> Decimal | None:
     """A BUY: exposure + q × the larger of limit and reference × FX ≤ p·value."""
-    pct, value, limit, price, rate = batch.limits.max_gross_pct, batch.value, order.limit, order.price, order.fx
-    if not order.buys or pct is None or value is None or limit is None or price is None or rate is None:
+    caps, limit, price, rate = gross_caps(order, batch), order.limit, order.price, order.fx
+    if not caps or limit is None or price is None or rate is None:
         return None
-    room = pct * value * _ONE_PERCENT - batch.exposure()
-    return most(room, max(limit, price) * rate, batch.limits.allow_fractional)
+    each, fractional = max(limit, price) * rate, batch.limits.allow_fractional
+    return min(most(_room(cap), each, fractional) for cap in caps)
+
+
+def _room(cap: Cap) -> Decimal:
+    """What a limit leaves in base currency; nothing where it is unknown."""
+    return NOTHING if cap.value is None or cap.used is None else cap.pct * cap.value * _ONE_PERCENT - cap.used
 
 
 BOUNDS: Final[dict[Rule, Bound]] = {

@@ -34,13 +34,18 @@ def monthly_orders(order: Candidate, batch: Batch) -> Reason | None:
 
 
 def daily_orders(order: Candidate, batch: Batch) -> Reason | None:
-    """Orders of the exchange day are left; exits as above."""
-    used, limit = batch.used_day, batch.limits.max_orders_per_day
-    if limit is None or used < limit or _exempt(order, batch):
+    """Orders of the exchange day are left, of the book and of the account; exits as above."""
+    if _exempt(order, batch):
         return None
-    return count_reason(
-        Rule.DAILY_ORDERS, f"order {used + 1} of the day, at most {limit} pass", limit, used + 1, max(limit - used, 0)
+    counts = (
+        ("book", batch.used_day, batch.limits.max_orders_per_day),
+        ("account", batch.account_used_day(), batch.policy.account.max_orders_per_day),
     )
+    for whose, used, limit in counts:
+        if limit is not None and used >= limit:
+            told = f"order {used + 1} of the {whose}'s day, at most {limit} pass"
+            return count_reason(Rule.DAILY_ORDERS, told, limit, used + 1, max(limit - used, 0))
+    return None
 
 
 def commission_share(order: Candidate, batch: Batch) -> Reason | None:
@@ -65,6 +70,8 @@ def holding(order: Candidate, batch: Batch) -> Reason | None:
     if shares <= free:
         return None
     told = f"SELL {shares} of {amount(order.held)} held, {amount(order.held - free)} of them reserved for other sells"
+    if batch.book.at_broker is not None:
+        told = f"SELL {shares} of {amount(order.held)} held; log and broker differ, {free} are at the broker for it"
     return reason(Rule.HOLDING, told, free, shares, bounds.holding(order, batch))
 
 
@@ -99,17 +106,24 @@ def cash_reserve(order: Candidate, batch: Batch) -> Reason | None:
 
 
 def position(order: Candidate, batch: Batch) -> Reason | None:
-    """A BUY leaves the instrument a limited part of the book's value after the fee; drifting above it is tolerated."""
-    shares, price, rate, commission, value = order.quantity, order.price, order.fx, order.commission, batch.value
-    if not order.buys or shares is None or price is None or rate is None or commission is None or value is None:
+    """A BUY leaves the instrument a limited part of the value after the fee, of the book's and of the account's.
+
+    Drifting above it is tolerated.
+    """
+    shares, price, rate, commission = order.quantity, order.price, order.fx, order.commission
+    if not order.buys or shares is None or price is None or rate is None or commission is None:
         return None
-    pct = batch.limits.max_position_pct
-    worth, whole = (batch.position(order.key) + shares) * price * rate, value - commission
-    if whole > NOTHING and worth * HUNDRED <= pct * whole:
-        return None
-    found = percent(worth, whole)
-    told = f"{order.key} would be {_pct(found)} of the book's value after the fee ({amount(whole)}), at most {pct} % pass"
-    return reason(Rule.POSITION, told, pct, found, bounds.position(order, batch))
+    more = shares * price * rate
+    for cap in bounds.position_caps(order, batch):
+        if cap.value is None or cap.used is None:
+            return _unknown(Rule.POSITION, cap)
+        worth, whole = cap.used + more, cap.value - commission
+        if whole > NOTHING and worth * HUNDRED <= cap.pct * whole:
+            continue
+        found = percent(worth, whole)
+        told = f"{order.key} would be {_pct(found)} of the {cap.whose}'s value after the fee ({amount(whole)})"
+        return reason(Rule.POSITION, f"{told}, at most {cap.pct} % pass", cap.pct, found, bounds.position(order, batch))
+    return None
 
 
 def order_notional(order: Candidate, batch: Batch) -> Reason | None:
@@ -131,17 +145,29 @@ def order_notional(order: Candidate, batch: Batch) -> Reason | None:
 
 
 def gross_exposure(order: Candidate, batch: Batch) -> Reason | None:
-    """A BUY keeps holdings and open BUYs within a part of the book's value."""
-    pct, value = batch.limits.max_gross_pct, batch.value
+    """A BUY keeps holdings and open BUYs within a part of the value, of the book's and of the account's."""
+    caps = bounds.gross_caps(order, batch)
     shares, limit, price, rate = order.quantity, order.limit, order.price, order.fx
-    if pct is None or not order.buys or value is None or shares is None or limit is None or price is None or rate is None:
+    if not caps or shares is None or limit is None or price is None or rate is None:
         return None
-    exposed = batch.exposure() + shares * max(limit, price) * rate
-    if exposed * HUNDRED <= pct * value:
-        return None
-    found = percent(exposed, value)
-    told = f"exposure would be {amount(exposed)}, {_pct(found)} of the book's value {amount(value)}; at most {pct} % pass"
-    return reason(Rule.GROSS_EXPOSURE, told, pct, found, bounds.gross_exposure(order, batch))
+    more = shares * max(limit, price) * rate
+    for cap in caps:
+        if cap.value is None or cap.used is None:
+            return _unknown(Rule.GROSS_EXPOSURE, cap)
+        exposed = cap.used + more
+        if exposed * HUNDRED <= cap.pct * cap.value:
+            continue
+        found = percent(exposed, cap.value)
+        told = f"exposure would be {amount(exposed)}, {_pct(found)} of the {cap.whose}'s value {amount(cap.value)}"
+        told = f"{told}; at most {cap.pct} % pass"
+        return reason(Rule.GROSS_EXPOSURE, told, cap.pct, found, bounds.gross_exposure(order, batch))
+    return None
+
+
+def _unknown(rule: Rule, cap: bounds.Cap) -> Reason:
+    """Nothing passes a limit on a value that is unknown."""
+    told = f"the {cap.whose}'s value or exposure is unknown: a book holds, or buys, what has no price or no rate"
+    return reason(rule, told, cap.pct, None, NOTHING)
 
 
 def _exempt(order: Candidate, batch: Batch) -> bool:

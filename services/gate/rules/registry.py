@@ -87,7 +87,7 @@ REGISTRY: Final[tuple[RuleInfo, ...]] = (
     RuleInfo(
         Rule.DAILY_ORDERS,
         Group.LIMITS,
-        "used + 1 > limit in the exchange day",
+        "used + 1 > limit in the exchange day; also over all books (`[policy.account]`)",
         "the last one passes",
         "orders",
         "orders",
@@ -100,7 +100,7 @@ REGISTRY: Final[tuple[RuleInfo, ...]] = (
     RuleInfo(
         Rule.POSITION,
         Group.LIMITS,
-        "BUY: (held + reserved + quantity) × ref × FX ÷ (value − commission) × 100 > limit",
+        "BUY: (held + reserved + quantity) × ref × FX ÷ (value − commission) × 100 > limit; also over all books",
         "equal passes",
         _PCT,
         _PCT,
@@ -108,7 +108,13 @@ REGISTRY: Final[tuple[RuleInfo, ...]] = (
     ),
     RuleInfo(Rule.ORDER_NOTIONAL, Group.LIMITS, "quantity × max(limit, ref) × FX > limit", "equal passes", _BASE, _BASE, _SHARES),
     RuleInfo(
-        Rule.GROSS_EXPOSURE, Group.LIMITS, "BUY: exposure with it ÷ value × 100 > limit", "equal passes", _PCT, _PCT, _SHARES
+        Rule.GROSS_EXPOSURE,
+        Group.LIMITS,
+        "BUY: exposure with it ÷ value × 100 > limit; also over all books",
+        "equal passes",
+        _PCT,
+        _PCT,
+        _SHARES,
     ),
     RuleInfo(Rule.DUPLICATE, Group.ACCOUNT, "same instrument, side, quantity and limit as an order of this book at work"),
     RuleInfo(

@@ -52,8 +52,9 @@ def intended(order: str, *, as_of: int) -> Draft:
     return Draft("executor", "alpha", order, AT, as_of, data)
 
 
-def ended(book: str, run: str) -> Draft:
-    """An agent's event about one book."""
+def ended(book: str, attempt: str) -> Draft:
+    """An agent's event about one book's run."""
+    run = f"20221003T1030-{book}-{attempt}"
     return Draft("agent", book, run, AT, 0, RunEnded(RunStatus.OK, ""), run=run)
 
 

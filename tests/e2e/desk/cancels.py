@@ -1,6 +1,8 @@
 """A flood of cancels beside a running desk, each sent the moment a chosen kind of event is stored, and what became of them."""
 
 import asyncio
+import base64
+import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +11,7 @@ from typing import Any
 
 import nats
 
-from tests.support.desks import Message, wait_for
+from tests.support.desks import Message, connected_as_desk, wait_for
 
 KINDS = (
     "ProposalMade",
@@ -26,6 +28,7 @@ MAX_TRIES = 500
 PAUSES_S = (0.0, 0.002, 0.01, 0.05)
 ANSWER_S = 60.0
 FLOOD_S = 150.0
+LOOK_S = 0.001
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,12 @@ def flood(folder: Path, count: int) -> list[Command]:
 async def _flood(folder: Path, count: int) -> list[Command]:
     ports = folder / "js" / "ports.json"
     port = await asyncio.to_thread(wait_for, lambda: ports.exists() and json.loads(ports.read_text() or "{}").get("nats"))
-    client = await nats.connect(f"nats://127.0.0.1:{port}", max_reconnect_attempts=-1)
-    stored = await client.subscribe("ev.>", pending_msgs_limit=-1, pending_bytes_limit=-1)
+    client = await connected_as_desk(folder, port)
     sent: list[asyncio.Task[Command]] = []
-    session = ""
+    session, seq = "", 0
     while len(sent) < count:
-        event = json.loads((await stored.next_msg(timeout=FLOOD_S)).data)
+        seq += 1
+        event = await _stored(client, seq)
         day, kind = event["at"][:10], KINDS[len(sent) % len(KINDS)]
         if event["type"] == kind and day > session:
             session = day
@@ -63,6 +66,17 @@ async def _flood(folder: Path, count: int) -> list[Command]:
     commands = list(await asyncio.gather(*sent))
     await client.close()
     return commands
+
+
+async def _stored(client: Any, seq: int) -> dict[str, Any]:
+    """The event at a sequence, as soon as it is stored."""
+    while True:
+        with contextlib.suppress(nats.errors.NoRespondersError):  # there is no stream yet
+            answer = await client.request("LOG.API.STREAM.MSG.GET.EV", json.dumps({"seq": seq}).encode(), timeout=ANSWER_S)
+            found = json.loads(answer.data)
+            if "message" in found:
+                return json.loads(base64.b64decode(found["message"]["data"]))  # type: ignore[no-any-return]
+        await asyncio.sleep(LOOK_S)
 
 
 async def _cancel(client: Any, kind: str, order: str, number: int) -> Command:

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from tests.support.simulators import broker_account
 
 VICTIMS = ("executor", "gate", "agent", "journal", "simulator", "nats-server")
 RUN_TIMEOUT_S = 900
+PLACES = 12
+"""Kinds of events behind which a hundred kills must have fallen; a run has some sixteen."""
 LONG_DAYS = "200"
 """Long enough that the run does not come to its end while a process that was killed starts again."""
 
@@ -45,11 +48,19 @@ def ready_pid(watcher: Watcher, supervisor: int, name: str) -> int | None:
     return pid if pid and (not answers or watcher.is_ready(name, pid)) else None
 
 
-def run_under_kills(plain: Finished, folder: Path, seed: int, kills: int, days: str = DAYS) -> Counter[str]:
-    """A run with `kills` kills spread over its events; asserts that nothing differs, returns how often each was killed."""
+@dataclass(frozen=True)
+class Kills:
+    """How often each process was killed, and how often behind each type of event."""
+
+    victims: Counter[str]
+    places: Counter[str]
+
+
+def run_under_kills(plain: Finished, folder: Path, seed: int, kills: int, days: str = DAYS) -> Kills:
+    """A run with `kills` kills spread over its events; asserts that nothing differs."""
     draw = random.Random(seed)
     step = (plain.result["last_seq"] - 60) // kills
-    killed: Counter[str] = Counter()
+    killed, places = Counter[str](), Counter[str]()
     with running(folder, "--days", days) as process, Watcher(folder) as watcher:
         for index in range(kills):
             name = draw.choice(VICTIMS)
@@ -57,6 +68,7 @@ def run_under_kills(plain: Finished, folder: Path, seed: int, kills: int, days: 
             if place is None:
                 break
             killed[name] += 1
+            places[place.event["type"]] += 1
             print(f"seed {seed}: {name} killed at {place.seq} {place.event['id']}")
         result = finish(process, RUN_TIMEOUT_S)
     assert result["state_hash"] == plain.result["state_hash"]
@@ -64,7 +76,8 @@ def run_under_kills(plain: Finished, folder: Path, seed: int, kills: int, days: 
     orders = broker_account(folder).orders
     assert set(orders.values()) == {1}
     assert killed.total() >= kills * 9 // 10, f"only {killed} of {kills} kills took place"
-    return killed
+    print(f"seed {seed}: {killed.total()} kills of {dict(killed)} behind {dict(places)}")
+    return Kills(killed, places)
 
 
 def test_a_dozen_kills_over_a_run_change_nothing(plain: Finished, tmp_path: Path) -> None:
@@ -76,4 +89,5 @@ def test_a_dozen_kills_over_a_run_change_nothing(plain: Finished, tmp_path: Path
 def test_a_hundred_kills_over_a_run_change_nothing(tmp_path: Path, seed: int) -> None:
     undisturbed = finished(tmp_path / "undisturbed", "--days", LONG_DAYS)
     killed = run_under_kills(undisturbed, tmp_path / "desk", seed, 100, LONG_DAYS)
-    assert set(killed) == set(VICTIMS)
+    assert set(killed.victims) == set(VICTIMS)
+    assert len(killed.places) >= PLACES, f"only behind {set(killed.places)}"

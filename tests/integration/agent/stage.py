@@ -10,6 +10,7 @@ from services.agent.service import Agent
 from shared.bus.memory import MemoryLog, MemoryRpc
 from shared.bus.participant import Participant
 from shared.bus.ports import Log, Rpc
+from shared.ledger.dry import mode_of
 from shared.ledger.fold import apply
 from shared.ledger.owed import Owed, owed
 from shared.ledger.state import State
@@ -43,8 +44,10 @@ PAUSE_S = 0.001
 class Stage:
     """Writes as executor, gate and desk into one log that the agent under test shares."""
 
-    def __init__(self, *kinds: str, argument: str = "", log: Log | None = None, rpc: Rpc | None = None) -> None:
-        self.kinds, self.argument = kinds, argument
+    def __init__(
+        self, *kinds: str, argument: str = "", log: Log | None = None, rpc: Rpc | None = None, dry: tuple[str, ...] = ()
+    ) -> None:
+        self.kinds, self.argument, self.dry = kinds, argument, dry
         self.log, self.rpc = log or MemoryLog(), rpc or MemoryRpc()
         self.asked: list[dict[str, object]] = []
         self._writers: dict[str, Participant[State]] = {}
@@ -64,7 +67,8 @@ class Stage:
         event = None
         while event is None:
             await writer.catch_up()
-            event = await writer.append(Draft(author, book, about, at, writer.cursor, data, run, None, k))
+            mode = mode_of(writer.state, run)
+            event = await writer.append(Draft(author, book, about, at, writer.cursor, data, run, None, k, mode))
 
     async def open(self) -> None:
         """The opening step and the slot of the first session."""
@@ -75,7 +79,7 @@ class Stage:
         for kind in self.kinds:
             await self.write("desk", kind, kind, BookOpened(kind, "USD"))
             await self.write("desk", kind, kind, CashDeposited(Exact(10000), "opening"))
-        await self._clock(ClockAdvanced(SLOT, "slot", SESSION, self.kinds))
+        await self._clock(ClockAdvanced(SLOT, "slot", SESSION, self.kinds, dry=self.dry))
 
     async def _clock(self, clock: ClockAdvanced) -> None:
         await self.write("desk", DESK_BOOK, f"{DESK_BOOK}-{compact(clock.to)}", clock)

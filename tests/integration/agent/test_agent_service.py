@@ -11,6 +11,7 @@ from services.agent.history_reader import HistoryReader
 from services.agent.runs import Unready
 from services.agent.service import Agent
 from services.agent.sources import SourceError, keep_source, log_argument
+from shared.bus.memory import MemoryRpc
 from shared.bus.ports import NoResponder
 from shared.protocol.events import ClockAdvanced, ProposalMade, RunEnded, RunStarted
 from shared.protocol.ids import DESK_BOOK
@@ -97,6 +98,25 @@ async def test_an_error_or_an_answer_of_another_session_is_asked_again(stage: St
 
     assert answers == []
     assert len(stage.events()[1].expect(ProposalMade).orders) == 2
+
+
+class BrokenRpc(MemoryRpc):
+    """A network whose requests end in a way that nobody foresaw."""
+
+    async def request(self, subject: str, payload: bytes, timeout_s: float) -> bytes:
+        raise ZeroDivisionError("a fault of ours")
+
+
+async def test_what_nobody_foresaw_ends_that_run_with_its_words_and_no_other(tmp_path: Path) -> None:
+    stage = Stage("momentum", "equal_weight", rpc=BrokenRpc())
+    await stage.open()
+
+    await AgentProcess(stage, tmp_path).until(lambda: ended(stage, 2), stage.play())
+
+    ends = {event.book: event.expect(RunEnded) for event in stage.events() if event.type == "RunEnded"}
+    assert ends["momentum"] == RunEnded(RunStatus.ERROR, "ZeroDivisionError: a fault of ours")
+    assert ends["equal_weight"].status is RunStatus.OK
+    await stage.close()
 
 
 @pytest.mark.parametrize("stage", [("momentum", "equal_weight", "hold")], indirect=True)

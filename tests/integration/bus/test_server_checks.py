@@ -68,7 +68,7 @@ async def test_a_client_that_comes_before_the_server_connects_when_it_starts(tmp
 
 
 async def test_a_server_that_never_comes_is_unavailable() -> None:
-    with pytest.raises(Unavailable, match=r"no NATS server answers at nats://127\.0\.0\.1:1 within 0\.2 s"):
+    with pytest.raises(Unavailable, match=r"no NATS server lets this process in at nats://127\.0\.0\.1:1 within 0\.2 s"):
         await connect("nats://127.0.0.1:1", "test", wait_s=0.2)
 
 

@@ -144,6 +144,13 @@ async def test_a_broken_log_ends_the_service_with_1_naming_the_sequence(connecti
     assert "gate: LogBroken: sequence 1" in stderr.splitlines()[-1]
 
 
+async def test_to_its_supervisor_a_service_says_5_of_a_broken_log(connection: Connection, start: Start) -> None:
+    await connection.log.append(stored(1, n=2))
+    code, _, stderr = await ended(await start(environment={"PROPDESK_PARENT_PID": str(os.getpid())}))
+    assert code == 5
+    assert "gate: LogBroken: sequence 1" in stderr.splitlines()[-1]
+
+
 async def test_an_absent_log_ends_the_service_with_1(start: Start) -> None:
     code, _, stderr = await ended(await start())
     assert code == 1

@@ -174,5 +174,5 @@ def test_signals_that_come_when_the_ending_began_do_nothing(tmp_path: Path) -> N
 
 
 def test_no_text_of_the_command_list_is_cut_off() -> None:
-    for args in (("--help",), ("gate", "--help")):
+    for args in (("--help",), *((group, "--help") for group in ("gate", "keys", "policy", "book", "source"))):
         assert "..." not in command(*args, env={"COLUMNS": "80"}).stdout.replace("[ARGS]...", "")

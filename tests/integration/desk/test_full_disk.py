@@ -37,7 +37,7 @@ async def supervised(folder: Path, space: Space, stuck_s: float) -> AsyncIterato
     layout = Layout(folder / "desk")
     layout.make()
     lock = Lock.take(layout, 0)
-    found = Supervisor(layout, lock, replace(FULL, stuck_s=stuck_s), space)
+    found = Supervisor(layout, lock, replace(FULL, stuck_s=stuck_s), free=space)
     try:
         yield found
     finally:

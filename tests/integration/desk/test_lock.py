@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from services.desk.errors import UsageError
+from services.desk.embedded import running_desk
+from services.desk.errors import RunFailed, UsageError
 from services.desk.layout import Layout
 from services.desk.lock import Lock, is_held
 from services.desk.run import open_directory
@@ -31,6 +32,16 @@ def test_the_lock_file_holds_the_pid_and_a_second_desk_is_refused_with_it(tmp_pa
     lock.release()
     assert is_held(layout) is None
     Lock.take(layout, 0).release()
+
+
+def test_a_desk_that_has_the_lock_and_no_log_yet_is_starting_and_without_it_there_is_none(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    lock = Lock.take(layout, 0)
+    with pytest.raises(RunFailed, match="a desk is starting in"):
+        running_desk(layout)
+    lock.release()
+    with pytest.raises(UsageError, match="there is no event log"):
+        running_desk(layout)
 
 
 def test_the_lock_is_held_until_the_last_process_that_inherited_it_is_gone(tmp_path: Path) -> None:

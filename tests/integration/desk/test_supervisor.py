@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from services.desk.errors import Interrupted, NotReconciled, RunFailed
+from services.desk.errors import Interrupted, LogLost, NotReconciled, RunFailed
 from services.desk.layout import Layout
 from services.desk.lock import Lock, is_held
 from services.desk.server import url_of
@@ -147,6 +147,18 @@ async def test_an_executor_that_ends_with_three_ends_the_run_with_three_and_its_
         await supervisor.first_of(forever())
     assert failed.value.exit_code == 3
     assert len(starts(tmp_path, "executor")) == 1
+
+
+async def test_a_service_that_finds_the_log_incomplete_ends_the_run_with_its_words_and_is_not_started_again(
+    supervisor: Supervisor, tmp_path: Path
+) -> None:
+    words = "gate: LogBroken: sequences 3 to 5 are lost"
+    supervisor.start(script(tmp_path, "gate", f"print({words!r}); sys.exit(5)"), never, endings_of("gate"))
+    async with asyncio.timeout(BOUND_S):
+        with pytest.raises(LogLost, match="sequences 3 to 5 are lost") as ended:
+            await supervisor.first_of(forever())
+    assert ended.value.exit_code == 1
+    assert len(starts(tmp_path, "gate")) == 1
 
 
 async def test_services_are_ended_together_with_one_grace_from_the_moment_of_the_signal(

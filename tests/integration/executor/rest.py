@@ -184,7 +184,7 @@ class Rest:
             "BookValued": lambda: self._valued(item, state),
             "RunCleared": lambda: RunCleared(Exact(10000)),
             "ProposalMade": lambda: self._proposal(item.run or ""),
-            "Verdict": lambda: self._verdict(item.run or "", state.now or ""),
+            "Verdict": lambda: self._verdict(item.run or "", state.now or "", state.runs[item.run or ""].kind),
             "RunEnded": lambda: RunEnded(RunStatus.OK, ""),
             "StateHashed": lambda: StateHashed(item.about, state_hash(state)),
         }
@@ -200,10 +200,10 @@ class Rest:
         orders = tuple(ProposedOrder(symbol, "USD", side, quantity, limit) for symbol, side, quantity, limit in wanted)
         return ProposalMade("hand", orders, "", StopReason.SUBMITTED)
 
-    def _verdict(self, run: str, now: str) -> Verdict:
+    def _verdict(self, run: str, now: str, kind: str) -> Verdict:
         wanted = enumerate(self.script.get(run, ()), 1)
         decisions = tuple(approving(index, row, order_id(run, index)) for index, row in wanted)
-        return Verdict("proposal", decisions, (), None, None, "p", "1", (), now)
+        return Verdict(kind, decisions, (), None, None, "p", "1", (), now)
 
     async def events(self) -> list[Event]:
         """The whole log."""

@@ -1,5 +1,6 @@
 """One send per intent, whatever dies and when: an unfinished intent is resolved by the broker's own evidence."""
 
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from shared.bus.ports import NoResponder, Unavailable
 from shared.ledger.state import OrderState, State
 from shared.protocol.events import (
     CancelOrdered,
@@ -22,6 +24,7 @@ from shared.protocol.ids import DESK_BOOK
 from shared.protocol.market import Side
 from shared.protocol.money import Exact
 from shared.protocol.reasons import OrderEnd, Withheld
+from tests.integration.bus.servers import eventually
 from tests.integration.executor.process import ExecutorProcess
 from tests.integration.executor.rest import CLOSE, DAYS, NEXT_RUN, NEXT_SLOT, OPEN, RUN, SLOT, Rest
 from tests.integration.simulator.client import Simulator
@@ -133,6 +136,35 @@ async def test_an_intent_never_received_is_withheld_if_a_halt_came_meanwhile(
     assert at_broker(rest) == []
     withheld = [event.expect(OrderWithheld).reason for event in await rest.events() if event.type == "OrderWithheld"]
     assert withheld == [Withheld.HALT]
+
+
+async def test_an_intent_that_another_executor_withheld_while_this_one_waited_for_the_broker_is_not_sent(
+    make_rest: Callable[..., Rest], executor: ExecutorProcess, broker: Simulator
+):
+    rest = make_rest({RUN: AT_ONCE})
+    executor.start()
+    await rest.up_to_verdict()
+    executor.kill()
+    await intend_by_hand(rest, AT_ONCE[0])
+    assert broker.process is not None
+    os.kill(broker.process.pid, signal.SIGSTOP)
+    executor.start()
+    await eventually(lambda: _is_ready(rest, executor))
+    await rest.write("executor", "eq", ORDER, OrderWithheld(ORDER, Withheld.HALT, "drill"), RUN)
+    os.kill(broker.process.pid, signal.SIGCONT)
+    assert executor.exit_code() == 4
+    assert "executor: Fenced: " in executor.said()
+    assert at_broker(rest) == []
+
+
+async def _is_ready(rest: Rest, executor: ExecutorProcess) -> bool:
+    """Whether this very process has folded the log."""
+    assert executor.process is not None
+    try:
+        health = json.loads(await rest.connection.rpc.request("rpc.executor.health", b"{}", 1.0))
+    except (NoResponder, Unavailable):
+        return False
+    return bool(health["ready"]) and health["pid"] == executor.process.pid
 
 
 async def test_an_order_that_rests_when_the_executor_dies_is_closed_by_the_next_one(

@@ -104,19 +104,6 @@ async def test_an_order_by_hand_fails_the_next_reconciliation_and_exits_stay_ope
     assert len(await failures(rest)) == 1
 
 
-async def test_an_order_by_hand_that_is_found_at_the_start_stops_everything(
-    make_rest: Callable[..., Rest], executor: ExecutorProcess, broker: Simulator
-):
-    rest = make_rest(SCRIPT)
-    await rest.open()
-    by_hand = broker.client("by-hand")
-    by_hand.place("B", "BUY", "1", "30", "mine")
-    by_hand.close()
-    assert executor.start().exit_code() == 3
-    assert "open order mine" in executor.said()
-    assert not [event for event in await rest.events() if event.type == "OrderIntended"]
-
-
 async def test_prices_are_answered_at_desk_time(make_rest: Callable[..., Rest], executor: ExecutorProcess):
     rest = make_rest({})
     executor.start()

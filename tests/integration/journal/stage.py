@@ -62,12 +62,15 @@ def memory_log(desk: DeskLog, upto: int | None = None) -> MemoryLog:
     """A log in memory that holds what the desk wrote, up to a sequence."""
     log = MemoryLog()
     log.stored = desk.stored[:upto]
+    log.truncate(len(log.stored))
     return log
 
 
 def grow(log: MemoryLog, messages: list[Stored]) -> None:
-    """Append messages that the desk wrote."""
-    log.stored.extend(messages)
+    """Append messages that the desk wrote, behind whatever the journal has appended itself."""
+    for message in messages:
+        log.stored.append(msgspec.structs.replace(message, seq=len(log.stored) + 1))
+    log.truncate(len(log.stored))
     log.wake()
 
 
@@ -101,7 +104,16 @@ async def live(log: MemoryLog, directory: Path) -> AsyncIterator[Live]:
     settings = JournalSettings.model_validate({"nats_url": "none", "data_dir": directory})
     rpc = MemoryRpc()
     journal = Journal()
-    participant = Participant(log, rpc, author="journal", instance="1-ffffffff", desk="desk", state=State(), apply=journal.apply)
+    participant = Participant(
+        log,
+        rpc,
+        author="journal",
+        instance="1-ffffffff",
+        desk="desk",
+        state=State(),
+        apply=journal.apply,
+        on_drop=journal.dropped,
+    )
     connection = cast("Connection", SimpleNamespace(log=log, rpc=rpc))
     service = Service("journal", settings, connection, participant)
     await journal.prepare(service)

@@ -4,15 +4,17 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from services.gate.books import BookView
 from services.gate.market import Market, SessionView
+from services.gate.rest import Rest
 from services.gate.verdict import Judgement, judge
 from shared.ledger.state import LedgerOrder, OrderState
 from shared.protocol.instants import parse
 from shared.protocol.market import Instrument, ProposedOrder, Quote, QuoteKind, Side
 from shared.protocol.money import Exact
-from shared.protocol.policy import Commission, Limits, Policy
+from shared.protocol.policy import AccountLimits, Commission, Limits, Policy
 
 NOW = "2022-10-03T14:30:00.000000Z"
 RUN = "20221003T1030-alpha-1"
@@ -65,6 +67,16 @@ def limits(draw: st.DrawFn) -> Limits:
 
 
 @st.composite
+def account_limits(draw: st.DrawFn) -> AccountLimits:
+    """Off half of the time, each."""
+    return AccountLimits(
+        max_gross_pct=draw(st.none() | hundredths(1_000, 10_000)),
+        max_position_pct=draw(st.none() | hundredths(500, 10_000)),
+        max_orders_per_day=draw(st.sampled_from([None, 100, 100, 8])),
+    )
+
+
+@st.composite
 def at_work(draw: st.DrawFn, index: int, fee: dict[str, Commission], book: str = "alpha") -> LedgerOrder:
     symbol, quantity = draw(st.sampled_from(SYMBOLS)), draw(st.integers(1, 12))
     name = currency(symbol)
@@ -89,7 +101,7 @@ def at_work(draw: st.DrawFn, index: int, fee: dict[str, Commission], book: str =
 def cases(draw: st.DrawFn, cheap: bool = False) -> Case:
     """A case; prices are around 50, so that some cash buys some dozens of shares."""
     fee = {name: draw(fees(name)) for name in ("USD", "EUR")}
-    rules = Policy("USD", draw(limits()), universe=UNIVERSE, commission=tuple(fee.values()))
+    rules = Policy("USD", draw(limits()), draw(account_limits()), universe=UNIVERSE, commission=tuple(fee.values()))
     prices = {symbol: draw(hundredths(4_980, 5_020)) for symbol in SYMBOLS}
     rates = {"EUR": draw(hundredths(90, 120)), "USD": Exact(1)}
     quotes = tuple(Quote(symbol, currency(symbol), QuoteKind.SIM, NOW, last=prices[symbol]) for symbol in SYMBOLS)
@@ -106,7 +118,12 @@ def cases(draw: st.DrawFn, cheap: bool = False) -> Case:
         used_month=draw(st.integers(0, 4)),
         used_day=draw(st.integers(0, 6)),
     )
-    return Case(rules, book, Market(NOW, quotes, rates, SESSIONS, rules), prices, rates)
+    rest = Rest(
+        cash=draw(hundredths(0, 3_000_000)),
+        holdings={key: Exact(draw(st.integers(1, 60))) for key in draw(st.sets(st.sampled_from(sorted(holdings))))},
+        used_day=draw(st.integers(0, 4)),
+    )
+    return Case(rules, replace(book, rest=rest), Market(NOW, quotes, rates, SESSIONS, rules), prices, rates)
 
 
 @st.composite

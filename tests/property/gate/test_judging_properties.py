@@ -26,10 +26,6 @@ def fee(case: Case, currency: str, quantity: Fraction, limit: Fraction) -> Fract
     return min(max(quantity * Fraction(row.per_share), Fraction(row.minimum)), most)
 
 
-def approved(case: Case, batch: list[ProposedOrder]) -> list[Decision]:
-    return [decision for decision in case.judge(*batch).decisions if decision.approved]
-
-
 def key_of(row: Decision | LedgerOrder) -> str:
     return f"{row.symbol}:{row.currency}"
 
@@ -128,25 +124,6 @@ def test_no_approved_batch_exceeds_a_limit_reservations_included(case: Case, bat
     assert {key: Fraction(shares) for key, shares in after.holdings.items()} == {k: v for k, v in follow.held.items() if v}
     assert after.used_month == follow.used
     assert Fraction(result.value or 0) == follow.value
-
-
-@given(cases(), BATCHES)
-def test_blocked_orders_change_nothing(case: Case, batch: list[ProposedOrder]) -> None:
-    passed = approved(case, batch)
-    alone = approved(case, [batch[decision.index - 1] for decision in sorted(passed, key=lambda row: row.index)])
-
-    def told(rows: list[Decision]) -> list[tuple[object, ...]]:
-        return [(row.symbol, row.side, row.quantity, row.limit, row.notional, row.commission) for row in rows]
-
-    assert told(alone) == told(passed)
-
-
-@given(cases(), BATCHES)
-def test_judging_is_the_same_every_time_and_modifies_nothing(case: Case, batch: list[ProposedOrder]) -> None:
-    before = (dict(case.book.holdings), case.book.working)
-
-    assert case.judge(*batch).decisions == case.judge(*batch).decisions
-    assert (dict(case.book.holdings), case.book.working) == before
 
 
 @given(cases(), BATCHES)

@@ -3,16 +3,16 @@
 import pytest
 from msgspec.structs import replace
 
-from services.agent.runs import Unready, args_of, concluded, ended, references_of, started, think, view_of
+from services.agent.runs import Unready, args_of, concluded, ended, needed, references_of, started, think, view_of
 from services.agent.sources import Close, Fault, Proposal, RunView
 from services.agent.sources.equal_weight import EqualWeight
 from shared.ledger.owed import Owed
-from shared.protocol.events import ProposalMade, RunEnded, RunStarted, SourceFailed, StateHashed
-from shared.protocol.market import Instrument, ProposedOrder
+from shared.protocol.events import ProposalMade, RunEnded, RunSettled, RunStarted, SourceFailed, StateHashed, Verdict
+from shared.protocol.market import Instrument, ProposedOrder, Side
 from shared.protocol.money import Exact
 from shared.protocol.policy import Policy
 from shared.protocol.reasons import RunStatus, SourceFault, StopReason
-from tests.support.scribe import POLICY, SESSION, SLOT
+from tests.support.scribe import POLICY, SESSION, SLOT, decision
 from tests.unit.agent.walk import NOTHING, SESSIONS, Walk, market
 
 RUN = "20221003T1030-equal_weight-1"
@@ -84,16 +84,16 @@ def test_a_source_that_raises_is_its_own_fault() -> None:
         """A source with a bug."""
 
         def history_needed(self, view: RunView) -> int:
-            return 0
+            raise ZeroDivisionError("by nothing")
 
         def propose(self, view: RunView) -> Proposal:
             raise ZeroDivisionError("by zero")
 
     walk = running().cleared()
+    view = view_of(walk.state, walk.run, {})
 
-    outcome = think(Broken(), view_of(walk.state, walk.run, {}))
-
-    assert outcome == Fault(SourceFault.CRASHED, "ZeroDivisionError: by zero")
+    assert think(Broken(), view) == Fault(SourceFault.CRASHED, "ZeroDivisionError: by zero")
+    assert needed(Broken(), view) == Fault(SourceFault.CRASHED, "ZeroDivisionError: by nothing")
 
 
 def test_an_answer_is_written_as_the_runs_proposal() -> None:
@@ -204,3 +204,19 @@ def test_a_policy_without_a_universe_gives_an_empty_one() -> None:
     outcome = think(EqualWeight(), view_of(walk.state, walk.run, {}))
 
     assert outcome == Proposal((), "the universe is empty", StopReason.HELD)
+
+
+def test_a_run_that_the_clock_calls_dry_is_dry_to_its_end_and_says_what_would_have_been_sent() -> None:
+    walk = Walk("hold", dry=("hold",))
+    walk.take(started(walk.state, walk.item))
+    walk.cleared()
+    proposal = concluded(walk.state, walk.item, Proposal((ORDER, ORDER), "two"))
+    walk.take(proposal)
+    walk.of_run("executor", market("verdict", {"AAA": "100"}), k=2)
+    passed = decision(1, ("AAA", Side.BUY, "1", "101"), f"{walk.run.id}-1")
+    blocked = replace(passed, index=2, approved=False, order=None)
+    walk.of_run("gate", Verdict("proposal", (passed, blocked), (), Exact(10000), Exact(0), "p", "1", (), SLOT))
+    walk.of_run("executor", RunSettled(0, 0, 0))
+    draft = ended(walk.state, walk.item)
+    told = "dry run: 2 proposed, 1 would be sent, 1 would not, nothing was sent"
+    assert (proposal.mode, draft.mode, draft.data) == ("dry", "dry", RunEnded(RunStatus.DRY_RUN, told))

@@ -52,7 +52,7 @@ def market(purpose: str, prices: dict[str, str]) -> MarketObserved:
 class Walk(Scribe):
     """A desk whose books are named as their sources, at the slot of its first session."""
 
-    def __init__(self, *kinds: str, argument: str = "", policy: Policy = POLICY) -> None:
+    def __init__(self, *kinds: str, argument: str = "", policy: Policy = POLICY, dry: tuple[str, ...] = ()) -> None:
         super().__init__()
         books = tuple(BookArgs(kind, kind, argument, Exact(10000)) for kind in kinds)
         self.clock("open", OPEN, args=RunArgs("0" * 64, SESSIONS, books, 0, "p"))
@@ -60,7 +60,7 @@ class Walk(Scribe):
         for book in kinds:
             self.write("desk", BookOpened(book, "USD"), book, book=book)
             self.write("desk", CashDeposited(Exact(10000), "opening"), book, book=book)
-        self.clock("slot", SLOT, due=kinds)
+        self.clock("slot", SLOT, due=kinds, dry=dry)
 
     @property
     def item(self) -> Owed:
@@ -77,7 +77,7 @@ class Walk(Scribe):
 
     def take(self, draft: Draft) -> Event:
         """Store what the agent decided."""
-        return self.write("agent", draft.data, draft.about, book=draft.book, run=draft.run, k=draft.k)
+        return self.write("agent", draft.data, draft.about, book=draft.book, run=draft.run, k=draft.k, mode=draft.mode)
 
     def of_run(self, author: str, data: object, k: int = 1) -> Event:
         """An event of the only run."""

@@ -28,3 +28,9 @@ def test_a_status_line_has_a_status_and_maybe_headers_and_a_message_has_none() -
     assert status(b"NATS/1.0 503\r\n\r\n") == b"503"
     assert status(b"NATS/1.0\r\nNats-Msg-Id: x\r\n\r\n") == b""
     assert status(b"") == b""
+
+
+def test_of_several_headers_of_one_name_the_last_is_the_servers() -> None:
+    block = b"NATS/1.0\r\nNats-Sequence: 777\r\nNats-Stream: EV\r\nNats-Sequence: 3\r\n\r\n"
+    assert (header(block, b"Nats-Sequence"), header(block, b"Nats-Sequence", last=True)) == (b"777", b"3")
+    assert header(block, b"Nats-Subject", last=True) == b""

@@ -12,6 +12,9 @@ from services.desk.tally import DeskState, apply
 from shared.bus.memory import MemoryLog, MemoryRpc
 from shared.bus.participant import Participant
 from shared.bus.ports import Append
+from shared.ledger import fold
+from shared.ledger.state import State
+from shared.protocol.envelope import Draft
 from shared.protocol.events import OrderClosed
 from shared.protocol.ids import subject
 from shared.protocol.market import Side
@@ -113,13 +116,15 @@ async def test_a_request_of_another_shape_is_refused(participant: Participant[De
     assert answer["error"]["code"] == "bad_request"
     (name,) = fields
     assert answer["error"]["message"].startswith(("a reason is needed", f"{name} must be ", f"{name} is no field "))
-    assert not any(jargon in answer["error"]["message"] for jargon in ("`", "$", "Cancel", "Expected"))
+    assert not any(jargon in answer["error"]["message"] for jargon in ("`", "$", "Cancel", "Expected", "Annotated"))
 
 
 @pytest.mark.parametrize("payload", [b"", b"no json", b"[]", b'"cancel"', b"\xff"])
 async def test_a_request_that_is_no_object_is_told_what_one_is(participant: Participant[DeskState], payload: bytes) -> None:
     answer = json.loads(await Commands(participant).handle(payload))
-    assert answer["error"]["message"] == "a request is a JSON object with command, order, reason, request"
+    assert answer["error"]["message"] == (
+        "a request is a JSON object with command, reason, request and the fields of its command"
+    )
 
 
 async def test_a_request_without_a_field_is_told_which(participant: Participant[DeskState]) -> None:
@@ -140,3 +145,22 @@ async def test_a_desk_that_is_ending_appends_nothing_more_and_says_so(participan
     commands.close()
     assert json.loads(await waiting)["error"]["code"] == "ending"
     assert (await ask(commands))["error"]["message"] == "the desk is ending"
+
+
+async def test_a_cancel_that_comes_just_after_the_orders_end_is_refused_and_not_stored(
+    participant: Participant[DeskState],
+) -> None:
+    """The executor's event is in the log but not folded by the desk yet: the cancel is decided on the state it is appended to."""
+    executor = Participant(
+        participant.log, MemoryRpc(), author="executor", instance="1-executor", desk="test", state=State(), apply=fold.apply
+    )
+    await executor.start()
+    end = OrderClosed(ORDER, OrderEnd.FILLED, Exact(10), "")
+    closed = await executor.append(Draft("executor", "alpha", ORDER, SLOT, executor.cursor, end, run=ORDER[:-2]))
+    await executor.close()
+    assert closed is not None
+    assert participant.cursor == closed.seq - 1
+    answer = await ask(Commands(participant))
+    assert answer["error"]["code"] == "order_ended"
+    assert participant.cursor == closed.seq
+    assert await participant.log.last_seq() == closed.seq

@@ -7,6 +7,7 @@ from services.desk.errors import RunFailed
 from services.desk.failures import check_runs, failure_lines
 from services.desk.options import plain_words
 from services.desk.progress import FirstFill
+from services.desk.tally import BookTally, Failures, Tally
 from services.desk.wording import counted
 from shared.protocol.events import RunEnded
 from shared.protocol.reasons import RunStatus
@@ -14,36 +15,62 @@ from tests.unit.desk.histories import History, approves, plan_of
 
 
 def ended(*ends: tuple[RunStatus, str]) -> History:
-    """A history in which one run after another of the book f ended."""
-    history = History(plan_of("f")).opens()
-    for status, message in ends:
-        history.step()
-        run = history.started("f")
-        history.add("agent", "f", run, RunEnded(status, message), run)
+    """A history of one slot in which a run of the book f, then of g, ended."""
+    books = ("f", "g")[: len(ends)]
+    history = History(plan_of(*books)).opens()
+    history.step()
+    for book, (status, message) in zip(books, ends, strict=True):
+        run = history.started(book)
+        history.add("agent", book, run, RunEnded(status, message), run)
     return history
 
 
-@pytest.mark.parametrize("status", [RunStatus.SOURCE_FAILED, RunStatus.ERROR, RunStatus.UNSETTLED])
-def test_a_failed_run_ends_the_command_with_one_and_its_message(status: RunStatus) -> None:
-    history = ended((status, "too_many_orders: 100 orders"))
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        ("source_failed", 1),
+        ("error", 1),
+        ("unsettled", 1),
+        ("broker_not_ready", 2),
+        ("market_data_unavailable", 2),
+        ("reconcile_failed", 3),
+    ],
+)
+def test_a_failed_run_ends_the_command_with_its_exit_code_and_message(status: str, code: int) -> None:
+    history = ended((RunStatus(status), "too_many_orders: 100 orders"))
     with pytest.raises(RunFailed, match="but 1 run failed") as failed:
         check_runs(history.state.tally)
-    assert failed.value.exit_code == 1
-    assert failed.value.details == (f"f: 1 run failed ({status.value}): too_many_orders: 100 orders",)
+    assert failed.value.exit_code == code
+    assert failed.value.details == (f"f: 1 run failed ({status}): too_many_orders: 100 orders",)
 
 
-@pytest.mark.parametrize("status", sorted(set(RunStatus) - {RunStatus.SOURCE_FAILED, RunStatus.ERROR, RunStatus.UNSETTLED}))
-def test_every_other_end_is_no_failure(status: RunStatus) -> None:
-    check_runs(ended((status, "why")).state.tally)
+@pytest.mark.parametrize(
+    "status",
+    [
+        *("ok", "held", "dry_run", "market_closed", "order_limit_reached", "llm_budget_exhausted"),
+        *("halted", "kill_switch", "aborted"),
+    ],
+)
+def test_every_other_end_is_no_failure(status: str) -> None:
+    check_runs(ended((RunStatus(status), "why")).state.tally)
+
+
+def test_of_several_failures_a_failed_reconciliation_counts_first_then_what_went_wrong_then_what_was_missing() -> None:
+    def code(*statuses: RunStatus) -> int:
+        with pytest.raises(RunFailed) as failed:
+            check_runs(ended(*((status, "why") for status in statuses)).state.tally)
+        return failed.value.exit_code
+
+    assert code(RunStatus.MARKET_DATA_UNAVAILABLE, RunStatus.ERROR) == 1
+    assert code(RunStatus.ERROR, RunStatus.RECONCILE_FAILED) == 3
 
 
 def test_equal_messages_are_said_once_and_only_the_first_three_different_ones() -> None:
-    history = History(plan_of("f")).opens()
-    history.step()
-    for n, message in enumerate(("a", "a", "b", "c", "d", "d")):
-        data = RunEnded(RunStatus.SOURCE_FAILED, message)
-        history.add("agent", "f", f"r{n}", data, f"r{n}")
-    assert failure_lines(history.state.tally) == ("f: 6 runs failed (source_failed): a; b; c; …",)
+    failures = Failures()
+    for message in ("a", "a", "b", "c", "d", "d"):
+        failures = failures.with_one(message)
+    tally = Tally({"f": BookTally(failed={RunStatus.SOURCE_FAILED.value: failures})})
+    assert failure_lines(tally) == ("f: 6 runs failed (source_failed): a; b; c; …",)
 
 
 def test_the_first_fill_is_announced_once_and_not_when_it_stood_in_the_log_before() -> None:

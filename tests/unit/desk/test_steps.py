@@ -27,7 +27,11 @@ def closes(history: History) -> None:
     history.add("executor", "_desk", f"_desk-{history.session}", MarketObserved("watch", (), {}, {}, {}))
     for book in history.plan.args.books:
         history.valued(book.book, "10000", f"{book.book}-{history.session}")
-    for author in ("gate", "executor"):
+    hashes(history, "gate", "executor")
+
+
+def hashes(history: History, *authors: str) -> None:
+    for author in authors:
         history.add(author, "_desk", history.session, StateHashed(history.session, "0" * 64))
 
 
@@ -116,15 +120,31 @@ def test_a_short_session_closes_early_and_behind_the_last_close_the_run_is_finis
         assert not is_finished(history.state.ledger, history.plan.args)
         assert sessions_done(history.state.ledger, history.plan.args) == done
         closes(history)
+        hashes(history, "journal")
     assert clock.at == "2022-11-25T18:00:00.000000Z"
     assert next_draft(history.state.ledger, history.plan) is None
     assert is_finished(history.state.ledger, history.plan.args)
     assert sessions_done(history.state.ledger, history.plan.args) == 2
 
 
+def test_the_clock_does_not_wait_for_the_journals_hashes_but_the_end_of_the_run_does() -> None:
+    history = History(plan_of()).opens()
+    for session in plan_of().args.sessions:
+        history.step()
+        ends(history, history.started("alpha"), "alpha")
+        history.step()
+        closes(history)
+        assert history.session == session
+    for session in plan_of().args.sessions:
+        assert next_draft(history.state.ledger, history.plan) is None
+        assert not is_finished(history.state.ledger, history.plan.args)
+        history.add("journal", "_desk", session, StateHashed(session, "0" * 64))
+    assert is_finished(history.state.ledger, history.plan.args)
+
+
 def test_after_a_lost_log_nothing_is_owed_and_the_run_is_not_finished() -> None:
     history = History(plan_of()).opens()
-    lost = ReconciliationFailed(None, (Difference("desk time", "a", "b"),))
+    lost = ReconciliationFailed(None, (Difference("desk time", "a", "b"),), final=True)
     history.add("executor", "_desk", "_desk-lost", lost)
     assert next_draft(history.state.ledger, history.plan) is None
     assert not is_finished(history.state.ledger, history.plan.args)

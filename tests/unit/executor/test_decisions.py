@@ -8,12 +8,12 @@ from services.executor.orders import Send
 from services.executor.service import in_order
 from shared.ledger.hashing import state_hash
 from shared.ledger.owed import owed
-from shared.protocol.events import OrderClosed, OrderPlaced, ProposalMade, RunSettled, StateHashed
+from shared.protocol.events import HaltOrdered, OrderClosed, OrderPlaced, ProposalMade, RunSettled, StateHashed
 from shared.protocol.ids import DESK_BOOK
 from shared.protocol.market import Order, ProposedOrder
 from shared.protocol.money import Exact
 from shared.protocol.reasons import OrderEnd, StopReason
-from tests.support.scribe import CLOSE, SESSION, SLOT
+from tests.support.scribe import CLOSE, SESSION, SLOT, Scribe
 from tests.unit.executor.given import BUY, SELL, approved, close, desk, holding, intend, order_of, place, quote, withhold
 
 RUN = "20221003T1030-eq-1"
@@ -55,6 +55,12 @@ def test_the_broker_is_asked_for_wanted_held_and_working_names_before_a_run():
     holding(scribe, "mo", "ZZZ", "1", "10")
     run = approved(scribe, "eq", ("BBB", BUY, "1", "10"))
     assert decisions.run_names(scribe.state, run) == ("AAA:USD", "BBB:USD", "CCC:USD")
+
+
+def test_a_source_that_wants_prices_of_what_can_be_no_name_is_not_waited_for():
+    scribe = desk("eq")
+    run = scribe.start_run("eq", names=("AAA:USD", "", "AAA", "ev.>:USD", "X" * 5000, ":USD", "B\n:USD"))
+    assert decisions.run_names(scribe.state, scribe.state.runs[run]) == ("AAA:USD",)
 
 
 def test_the_broker_is_asked_only_for_proposed_names_that_can_be_names():
@@ -99,12 +105,19 @@ def test_a_settled_run_counts_its_orders_by_their_end():
     assert decisions.settled(scribe.state, scribe.state.runs[run.id]).data == RunSettled(withheld=1, filled=2, unfilled=1)
 
 
-def test_the_hash_is_that_of_the_folded_state_and_about_the_session():
+def test_the_hash_is_that_of_the_state_behind_the_last_valuation_and_about_the_session():
     scribe = desk("eq")
     scribe.clock("close", CLOSE)
+    with pytest.raises(LookupError):
+        decisions.hashed(scribe.state)
+    scribe.write("executor", decisions.watch_observed(scribe.state, NOTHING).data, "_desk-20221003T200000Z")
+    scribe.value("eq", "10000")
+    found = state_hash(scribe.state)
+    scribe.write("desk", HaltOrdered("eq", "full", False, "too late for this hash"), "request-1")
     draft = decisions.hashed(scribe.state)
     assert draft.id == f"executor:StateHashed:{SESSION}"
-    assert draft.data == StateHashed(SESSION, state_hash(scribe.state))
+    assert draft.data == StateHashed(SESSION, found)
+    assert found != state_hash(scribe.state)
 
 
 def test_unfinished_intents_come_before_everything_else():
@@ -126,3 +139,14 @@ def test_the_state_is_hashed_only_after_every_book_was_valued():
     scribe.value("eq", "10000")
     scribe.value("mo", "10000")
     assert [item.type for item in in_order(owed(scribe.state))] == ["StateHashed"]
+
+
+def test_of_a_dry_verdict_no_order_is_sent_and_the_run_is_settled_at_once():
+    scribe = Scribe().open_desk("eq")
+    scribe.clock("slot", SLOT, ("eq",), dry=("eq",))
+    run = scribe.start_run("eq")
+    scribe.write("agent", ProposalMade("scripted", (), "", StopReason.SUBMITTED), run, book="eq", run=run)
+    scribe.approve(run, ("AAA", BUY, "10", "50"))
+    (item,) = in_order(owed(scribe.state))
+    draft = decisions.settled(scribe.state, scribe.state.runs[run])
+    assert (item.type, draft.data, draft.mode) == ("RunSettled", RunSettled(0, 0, 0), "dry")

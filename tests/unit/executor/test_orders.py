@@ -4,14 +4,27 @@ import pytest
 
 from services.executor.orders import CancelFirst, Hold, Send, Withhold, next_to_send, uncommitted_cash
 from shared.ledger.state import Run
-from shared.protocol.events import CancelOrdered, HaltOrdered
+from shared.protocol.events import CancelOrdered, HaltOrdered, HaltReset, MarketObserved
 from shared.protocol.ids import DESK_BOOK
-from shared.protocol.market import ExchangeSession, Instrument
+from shared.protocol.market import ExchangeSession, Instrument, Side
 from shared.protocol.money import Exact
 from shared.protocol.policy import Limits, Policy
 from shared.protocol.reasons import OrderEnd, Withheld
 from tests.support.scribe import CLOSE, OPEN, SESSION, SLOT, Scribe
-from tests.unit.executor.given import BUY, SELL, approved, close, desk, holding, intend, order_of, place, withhold
+from tests.unit.executor.given import (
+    BUY,
+    CENT,
+    OPEN_SESSION,
+    SELL,
+    approved,
+    close,
+    desk,
+    holding,
+    intend,
+    order_of,
+    place,
+    withhold,
+)
 
 BEFORE_SLOT = "2022-10-03T14:29:59.999999Z"
 
@@ -170,6 +183,18 @@ def test_a_reduce_only_halt_withholds_buys_and_lets_sells_out():
     assert sent(scribe, run) == 1
 
 
+def test_a_buy_that_would_meet_an_exit_sent_after_its_approval_is_withheld():
+    scribe = desk("eq", "mo")
+    holding(scribe, "eq", "AAA", "10", "50")
+    entry = approved(scribe, "mo", ("AAA", BUY, "1", "49"), ("AAA", BUY, "1", "48"))
+    scribe.write("desk", HaltOrdered("eq", "full", True, "drill"), "request-1", book="eq")
+    run = liquidation(scribe, ("AAA", SELL, "10", "49"))
+    place(scribe, order_of(scribe, run, 1), "working")
+    assert withheld(scribe, entry) == (1, Withheld.SELF_TRADE)
+    withhold(scribe, order_of(scribe, entry, 1))
+    assert sent(scribe, entry) == 2
+
+
 def test_another_books_halt_stops_nothing_here():
     scribe = desk("eq", "mo")
     run = approved(scribe, "eq", ("BBB", BUY, "1", "10"))
@@ -180,9 +205,33 @@ def test_another_books_halt_stops_nothing_here():
 def test_a_halt_does_not_stop_the_liquidation_that_it_causes():
     scribe = desk("eq")
     holding(scribe, "eq", "AAA", "10", "50")
-    run = approved(scribe, "eq", ("AAA", SELL, "10", "49"), kind="liquidation")
     scribe.write("desk", HaltOrdered("eq", "full", True, "drill"), "request-1", book="eq")
+    run = liquidation(scribe, ("AAA", SELL, "10", "49"))
     assert sent(scribe, run) == 1
+
+
+def test_a_halt_that_comes_during_a_liquidation_stops_what_was_approved_before_it():
+    scribe = desk("eq")
+    holding(scribe, "eq", "AAA", "10", "50")
+    scribe.write("desk", HaltOrdered("eq", "full", True, "drill"), "request-1", book="eq")
+    run = liquidation(scribe, ("AAA", SELL, "10", "49"))
+    scribe.write("desk", HaltOrdered("eq", "full", True, "again"), "request-2", book="eq")
+    assert withheld(scribe, run) == (1, Withheld.HALT)
+
+
+def test_an_approval_from_before_a_halt_is_withheld_even_if_the_halt_was_lifted_since():
+    scribe = desk("eq")
+    run = approved(scribe, "eq", ("BBB", BUY, "1", "10"))
+    scribe.write("desk", HaltOrdered("eq", "full", False, "drill"), "request-1", book="eq")
+    scribe.write("desk", HaltReset("eq", "over"), "request-2", book="eq")
+    assert withheld(scribe, run) == (1, Withheld.HALT)
+
+
+def liquidation(scribe: Scribe, *orders: tuple[str, Side, str, str]) -> Run:
+    """A run that the desk caused, its SELLs approved."""
+    run = scribe.cause("eq", MarketObserved("liquidation", (), dict(CENT), {}, {"SMART": OPEN_SESSION}))
+    scribe.approve(run, *orders, kind="liquidation")
+    return scribe.state.runs[run]
 
 
 @pytest.mark.parametrize(("valid_until", "goes"), [(SLOT, True), (BEFORE_SLOT, False)])

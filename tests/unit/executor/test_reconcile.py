@@ -5,7 +5,7 @@ import pytest
 from services.executor.broker import BrokerOrder, OrderStatus
 from services.executor.reconcile import MAX_DIFFERENCES, Picture, log_lost, reconcile
 from shared.ledger.state import State
-from shared.protocol.events import AccountReconciled, Difference, ReconciliationFailed
+from shared.protocol.events import AccountBaselined, AccountReconciled, AdjustmentBooked, Difference, ReconciliationFailed
 from shared.protocol.market import Order
 from shared.protocol.money import Exact
 from tests.support.scribe import CLOSE, SLOT, Scribe
@@ -18,6 +18,7 @@ CASH = {"USD": Exact(1_000_000)}
 def picture(**parts: object) -> Picture:
     """An account with nothing in it but a million, changed by `parts`."""
     fields: dict[str, object] = {"account": ACCOUNT, "cash": CASH, "positions": {}, "open_orders": (), "executions": ()}
+    fields["net_liquidation"] = Exact(1_000_000)
     return Picture(**{**fields, **parts})  # type: ignore[arg-type]
 
 
@@ -49,15 +50,85 @@ def test_a_cash_difference_of_exactly_the_tolerance_passes(found: str):
     assert lines(reconciled(desk("eq")).state, cash={"USD": Exact(found)}) == []
 
 
-@pytest.mark.parametrize("found", ["999998.99", "1000001.01"])
-def test_a_cash_difference_over_the_tolerance_fails_and_is_listed(found: str):
+@pytest.mark.parametrize(("found", "gap"), [("999998.99", "-1.01"), ("1000001.01", "1.01")])
+def test_cash_over_the_tolerance_that_nothing_explains_is_listed_and_in_no_book(found: str, gap: str):
     state = reconciled(desk("eq")).state
-    assert lines(state, cash={"USD": Exact(found)}) == [("cash USD", "1000000", found)]
+    result = reconcile(state, picture(cash={"USD": Exact(found)}))
+    assert isinstance(result, AccountReconciled)
+    assert (result.cash, result.unattributed) == ({"USD": Exact(found)}, {"USD": Exact(gap)})
 
 
-def test_a_currency_that_nobody_expected_is_a_difference():
+def test_cash_that_nothing_explains_adds_up_until_it_is_adopted():
+    scribe = reconciled(desk("eq"))
+    for found, total in (("1000010", "10"), ("1000025", "25")):
+        result = reconcile(scribe.state, picture(cash={"USD": Exact(found)}))
+        assert isinstance(result, AccountReconciled)
+        assert result.unattributed == {"USD": Exact(total)}
+        scribe.write("executor", result, f"at {found}")
+    scribe.write("desk", AdjustmentBooked("interest", "USD", Exact(25), "paid"), "r1")
+    result = reconcile(scribe.state, picture(cash={"USD": Exact(1_000_025)}))
+    assert isinstance(result, AccountReconciled)
+    assert result.unattributed == {}
+
+
+@pytest.mark.parametrize(("found", "fails"), [("1005000", False), ("1005000.01", True), ("995000", False), ("994999.99", True)])
+def test_unexplained_cash_of_exactly_the_drift_passes_and_over_it_fails_with_every_line(found: str, fails: bool):
+    """0.5 % of an account worth 1,000,000."""
+    cash = {"USD": Exact(found)}
+    result = reconcile(reconciled(desk("eq")).state, picture(cash=cash, net_liquidation=Exact(1_000_000)))
+    assert isinstance(result, ReconciliationFailed) is fails
+    if isinstance(result, ReconciliationFailed):
+        gap = str(abs(Exact(found) - 1_000_000))
+        assert [(line.what, line.found) for line in result.differences] == [("cash USD", found), ("unattributed cash", gap)]
+        assert (result.cash, result.positions, result.final) == (cash, {}, False)
+
+
+def test_unexplained_cash_of_another_currency_counts_at_its_rate_and_without_one_is_too_much():
+    """3,334 AUD at 1.5 are 5,001 of at most 5,000."""
     state = reconciled(desk("eq")).state
-    assert lines(state, cash={**CASH, "AUD": Exact("1.01")}) == [("cash AUD", "0", "1.01")]
+    cash = {**CASH, "AUD": Exact(3334)}
+    for rates, what in (({"AUD": Exact("1.5")}, "unattributed cash"), ({}, "rate of AUD")):
+        found = lines(state, cash=cash, rates=rates)
+        assert [row[0] for row in found] == ["cash AUD", what]
+    assert lines(state, cash=cash, rates={"AUD": Exact("1.4997")}) == []
+
+
+def test_unexplained_cash_is_too_much_while_the_accounts_worth_is_unknown():
+    found = lines(reconciled(desk("eq")).state, cash={"USD": Exact(999_990)}, net_liquidation=None)
+    assert [row[0] for row in found] == ["cash USD", "net liquidation"]
+
+
+def test_cash_that_moves_with_a_missing_share_is_a_difference_like_the_share():
+    scribe = reconciled(desk("eq"))
+    holding(scribe, "eq", "AAA", "10", "50")
+    found = lines(scribe.state, positions={"AAA:USD": Exact(9)}, cash={"USD": Exact(999_549)})
+    assert found == [("position AAA:USD", "10", "9"), ("cash USD", "999499", "999549")]
+
+
+def test_what_an_order_at_the_broker_explains_is_pending_in_shares_and_cash():
+    scribe = reconciled(desk("eq"))
+    order = order_of(scribe, approved(scribe, "eq", ("AAA", BUY, "10", "50")), 1)
+    place(scribe, order, "working")
+    result = reconcile(scribe.state, picture(positions={"AAA:USD": Exact(4)}, cash={"USD": Exact(999_799)}))
+    assert isinstance(result, AccountReconciled)
+    assert (result.pending, result.awaited, result.unattributed) == ((order.id,), {"USD": Exact(-201)}, {})
+    scribe.write("executor", result, "later")
+    assert scribe.state.account.cash == {"USD": Exact(1_000_000)}
+
+
+def test_more_than_the_order_can_explain_or_the_other_way_round_is_a_difference():
+    scribe = reconciled(desk("eq"))
+    holding(scribe, "eq", "AAA", "20", "50")
+    order = order_of(scribe, approved(scribe, "eq", ("AAA", BUY, "10", "50")), 1)
+    place(scribe, order, "working")
+    for found in ("31", "19"):
+        assert lines(scribe.state, positions={"AAA:USD": Exact(found)})[0][0] == "position AAA:USD"
+
+
+def test_an_order_that_was_not_sent_explains_nothing():
+    scribe = reconciled(desk("eq"))
+    approved(scribe, "eq", ("AAA", BUY, "10", "50"))
+    assert lines(scribe.state, positions={"AAA:USD": Exact(4)}) == [("position AAA:USD", "0", "4")]
 
 
 def test_cash_moves_with_fills_and_fees_since_the_last_reconciliation():
@@ -65,8 +136,20 @@ def test_cash_moves_with_fills_and_fees_since_the_last_reconciliation():
     scribe = reconciled(desk("eq"))
     holding(scribe, "eq", "AAA", "10", "50")
     held = {"AAA:USD": Exact(10)}
-    assert lines(scribe.state, cash={"USD": Exact(999_499)}, positions=held) == []
-    assert lines(scribe.state, cash=CASH, positions=held) == [("cash USD", "999499", "1000000")]
+    result = reconcile(scribe.state, picture(cash={"USD": Exact(999_499)}, positions=held))
+    assert isinstance(result, AccountReconciled)
+    assert result.unattributed == {}
+    result = reconcile(scribe.state, picture(cash=CASH, positions=held))
+    assert isinstance(result, AccountReconciled)
+    assert result.unattributed == {"USD": Exact(501)}
+
+
+def test_baselined_shares_belong_to_no_book_and_are_expected():
+    scribe = reconciled(desk("eq"))
+    holding(scribe, "eq", "AAA", "10", "50")
+    scribe.write("desk", AccountBaselined(ACCOUNT, {"AAA:USD": Exact(5)}, {"USD": Exact(7)}, "mine"), "r1")
+    assert lines(scribe.state, positions={"AAA:USD": Exact(15)}, cash={"USD": Exact(7)}) == []
+    assert lines(scribe.state, positions={"AAA:USD": Exact(10)}, cash={"USD": Exact(7)}) == [("position AAA:USD", "15", "10")]
 
 
 def test_positions_are_the_sum_of_all_books():

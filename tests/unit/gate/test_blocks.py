@@ -135,3 +135,30 @@ def test_an_order_that_is_neither_buy_nor_sell_is_told_so_under_a_reduce_only_ha
     result = judged(order("HOLD"), on=book(halts=(halt(REDUCE_ONLY),)))
 
     assert rules_of(result.decisions[0]) == (Rule.SIDE,)
+
+
+def test_money_that_the_account_owes_blocks_buys_only_where_the_policy_denies_it() -> None:
+    assert blocked(both(borrowed=("AUD",))) == ()
+    result = both(policy(foreign_currency="deny"), borrowed=("AUD",))
+    assert blocked(result) == (Rule.CURRENCY,)
+    assert "below 0 in AUD" in result.block.reasons[0].message
+
+
+@pytest.mark.parametrize(("at_broker", "largest"), [("4", "4"), ("10", None), ("12", None), ("0", "0")])
+def test_while_log_and_broker_differ_a_sell_is_capped_at_what_the_broker_has(at_broker: str, largest: str | None) -> None:
+    on = book("9000", holdings=HELD, reconciled=False, at_broker={"AAA:USD": Exact(at_broker)})
+    (decision,) = judged(order("SELL", "10"), on=on).decisions
+    assert decision.approved is (largest is None)
+    if largest is not None:
+        assert (rules_of(decision), str(decision.largest)) == ((Rule.HOLDING,), largest)
+
+
+def test_two_sells_of_a_batch_share_what_the_broker_has() -> None:
+    on = book("9000", holdings=HELD, reconciled=False, at_broker={"AAA:USD": Exact(7)})
+    first, second = judged(order("SELL", "4"), order("SELL", "4", "99.99"), on=on).decisions
+    assert (first.approved, second.approved, str(second.largest)) == (True, False, "3")
+
+
+def test_a_broker_whose_shares_are_unknown_caps_nothing() -> None:
+    (decision,) = judged(order("SELL", "10"), on=book("9000", holdings=HELD, reconciled=False)).decisions
+    assert decision.approved

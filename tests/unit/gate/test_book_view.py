@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from services.gate.books import book_view
 from shared.ledger.state import State
-from shared.protocol.events import AccountReconciled, HaltOrdered, ReconciliationFailed
+from shared.protocol.events import AccountBaselined, AccountReconciled, HaltOrdered, ReconciliationFailed
 from shared.protocol.market import Side
 from shared.protocol.money import Exact
 from tests.support.scribe import SLOT, Scribe
@@ -62,6 +62,21 @@ def test_a_failed_reconciliation_is_seen_until_the_next_good_one() -> None:
     assert view(scribe.state).reconciled
 
 
+def test_while_log_and_broker_differ_what_the_broker_has_for_the_books_is_seen() -> None:
+    scribe = desk()
+    scribe.write("desk", AccountBaselined("DU1", {"AAA:USD": Exact(5)}, {}, "mine"), "b1")
+    assert view(scribe.state).at_broker is None
+
+    failed = ReconciliationFailed("DU1", (), {"USD": Exact(-3)}, {"AAA:USD": Exact(7)})
+    scribe.write("executor", failed, ALPHA, book="alpha", run=ALPHA)
+    found = view(scribe.state)
+    assert (found.at_broker, found.borrowed) == ({"AAA:USD": Exact(2)}, ("USD",))
+
+    scribe.write("executor", ReconciliationFailed("DU1", ()), BETA, book="beta", run=BETA)
+    unknown = view(scribe.state)
+    assert (unknown.at_broker, unknown.borrowed) == (None, ())
+
+
 def test_halts_are_the_desks_and_its_own() -> None:
     scribe = desk()
     for scope in ("beta", "alpha", "_desk"):
@@ -81,3 +96,19 @@ def test_what_a_buy_without_a_schedule_reserves_is_unknown() -> None:
     assert view(state).reserves
     assert not view(with_order(schedule=None)).reserves
     assert view(with_order(schedule=None, side=Side.SELL)).reserves
+
+
+def test_the_other_books_are_summed_up() -> None:
+    scribe = desk()
+    scribe.fill(f"{BETA}-1", "e1", "AAA", Side.BUY, "2", "100")
+    scribe.fill(f"{ALPHA}-1", "e2", "AAA", Side.BUY, "1", "100")
+    rest = view(scribe.state).rest
+
+    # beta: 10000 − 2 × 100 − 1, and one order approved
+    assert (str(rest.cash), dict(rest.holdings), rest.used_day) == ("9799", {"AAA:USD": Exact(2)}, 1)
+
+
+def test_orders_of_other_books_count_on_their_own_day_only() -> None:
+    later = book_view(desk().state, policy(), "alpha", "2022-10-04T14:30:00.000000Z")
+
+    assert later.rest.used_day == 0

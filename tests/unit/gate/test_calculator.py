@@ -1,6 +1,7 @@
 """The gate as a calculator: files in, one document out."""
 
 import json
+from decimal import Decimal
 
 import pytest
 
@@ -139,6 +140,13 @@ def test_foreign_cash_at_the_broker_lets_its_currency_be_bought_under_deny(desk:
     assert found == [[], ["currency"], ["currency"]]
 
 
+def test_foreign_cash_below_0_blocks_buying_under_deny(desk: Desk) -> None:
+    for word, block in (("deny", "reduce_only"), ("allow", None)):
+        desk.policy.write_text(POLICY.replace("[policy.universe]", f'foreign_currency = "{word}"\n[policy.universe]'), "utf-8")
+        found = desk.check(state(foreign_cash={"AUD": "-1"}), [buy()])["block"]
+        assert (found and found["kind"]) == block
+
+
 def test_a_holding_that_left_the_universe_is_sold_on_the_exchange_it_was_bought_on(desk: Desk) -> None:
     quotes = [*state()["quotes"], {"symbol": "OLD", "currency": "USD", "last": "10", "kind": "sim", "at": AT}]
     held = {"symbol": "OLD", "currency": "USD", "quantity": "3"}
@@ -185,3 +193,41 @@ def test_the_result_can_be_read_by_people(desk: Desk) -> None:
     ]
     assert text.splitlines()[-1] == "after: cash 10249, orders used 1 this month, 1 today"
     assert "halt: full halt: storm" in render(desk.check(state(halt={"kind": "full", "reason": "storm"})))
+
+
+def test_orders_of_other_books_at_work_count_toward_the_accounts_limits(desk: Desk) -> None:
+    desk.policy.write_text(
+        POLICY.replace("[policy.universe]", "[policy.account]\nmax_gross_pct = 50\nmax_orders_per_day = 3\n[policy.universe]")
+    )
+    theirs = working(book="beta", quantity="30", limit="100")
+    # 30 × 100 of 5000 are taken: 20 more are left
+    (passes,) = desk.check(state(working=[theirs]), [buy(quantity="20")])["decisions"]
+    (over,) = desk.check(state(working=[theirs]), [buy(quantity="21")])["decisions"]
+    (third,) = desk.check(state(working=[theirs], orders_used={"month": 2, "day": 2}), [buy()])["decisions"]
+
+    assert passes["approved"]
+    assert [(reason["rule"], reason["headroom"]) for reason in over["reasons"]] == [("gross_exposure", "20")]
+    assert over["largest"] == "20"
+    assert [reason["rule"] for reason in third["reasons"]] == ["daily_orders"]
+
+
+def test_a_thousand_orders_are_judged_one_by_one_on_what_the_ones_before_left(desk: Desk) -> None:
+    wide = "max_trades_per_month = 2000\nmax_position_pct = 100\nmax_commission_pct = 100"
+    desk.policy.write_text(POLICY.replace("max_trades_per_month = 10", wide))
+    sells = [{**buy(side="SELL", quantity="1"), "limit": f"{100 + row / 1000:.3f}"} for row in range(500)]
+    buys = [buy(quantity="1", limit=f"{99 - row / 1000:.3f}") for row in range(500)]
+    found = desk.check(state(cash="10000", holdings=[{"symbol": "AAA", "currency": "USD", "quantity": "300"}]), buys + sells)
+    decisions = found["decisions"]
+
+    # SELLs first: 300 of 500 are held. They bring 300 × 100 + 0.001 × (0 + … + 299) − 300 = 29744.85, so 39744.85 is free;
+    # BUY number k takes 99 − k / 1000 + 0.99 − k / 100000 (1 % is below the minimum of 1)
+    assert [row["index"] for row in decisions] == [*range(501, 1001), *range(1, 501)]
+    assert [row["approved"] for row in decisions[:500]] == [True] * 300 + [False] * 200
+    assert {tuple(why["rule"] for why in row["reasons"]) for row in decisions[300:500]} == {("holding",)}
+    free, passing = Decimal("39744.85"), []
+    for k in range(500):
+        cost = (99 - Decimal(k) / 1000) * Decimal("1.01")
+        passing.append(cost <= free)
+        free -= cost if cost <= free else 0
+    assert [row["approved"] for row in decisions[500:]] == passing
+    assert (sum(passing), found["after"]["cash"]) == (sum(row["approved"] for row in decisions[500:]), f"{free.normalize():f}")

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from services.gate.books import BookView, book_view
-from shared.protocol.events import CashDeposited
+from shared.protocol.events import CashDeposited, CashWithdrawn
+from shared.protocol.market import Side
 from shared.protocol.money import Exact
 from tests.support.scribe import CLOSE, SLOT, Scribe
 from tests.unit.gate.given import policy
@@ -19,6 +20,10 @@ class Days(Scribe):
     def __init__(self) -> None:
         super().__init__()
         self.open_desk("alpha")
+        self.clock("slot", SLOT)
+        run = self.start_run("alpha")
+        self.approve(run, ("AAA", Side.BUY, "10", "10"))
+        self.fill(f"{run}-1", "1.1", "AAA", Side.BUY, "10", "10")
 
     def at(self, to: str, value: str, session: str = "2022-10-03") -> "Days":
         self.clock("close", to, session=session)
@@ -62,6 +67,21 @@ def test_a_deposit_during_the_day_is_a_flow() -> None:
     days = Days().at(SLOT, "9000").deposit("500").deposit("100", "d2").at(CLOSE, "9400")
 
     assert start(days.view(CLOSE)) == ("9000", "600")
+
+
+def test_a_deposit_at_a_loss_leaves_the_loss_of_the_day_where_it_was_in_percent() -> None:
+    """10 % down, then the money is doubled: start 18000, value 16200, still 10 %."""
+    days = Days().at(SLOT, "9000").at(CLOSE, "8100").deposit("8100")
+
+    assert start(days.view(CLOSE)) == ("9000", "9000")
+
+
+def test_a_withdrawal_at_a_loss_leaves_the_loss_of_the_day_where_it_was_in_percent() -> None:
+    """10 % down, then a third of the money is taken out: start 6000, value 5400, still 10 %."""
+    days = Days().at(SLOT, "9000").at(CLOSE, "8100")
+    days.write("desk", CashWithdrawn(Exact(2700), "rent"), "w1", book="alpha")
+
+    assert start(days.view(CLOSE)) == ("9000", "-3000")
 
 
 def test_a_deposit_between_two_days_is_in_the_next_days_start() -> None:

@@ -12,10 +12,13 @@ from shared.ledger.owed import Owed
 from shared.protocol.events import (
     BookValued,
     HaltOrdered,
+    HaltTripped,
     RunCleared,
     RunEnded,
     RunStarted,
     RunStopped,
+    SourcePaused,
+    SourceResumed,
     StateHashed,
     Verdict,
 )
@@ -97,8 +100,10 @@ def test_a_run_in_order_is_cleared_with_its_value() -> None:
 def test_an_unknown_value_a_failed_reconciliation_and_a_reduce_only_halt_block_buys() -> None:
     walk = holding(Walk()).seen({"BBB": "50"}, failed=True)
     walk.write("executor", HaltOrdered("alpha", "reduce_only", False, "careful"), "h1", book="alpha")
+    walk.take()
+    assert isinstance(walk.take().expect(HaltTripped), HaltTripped)
 
-    assert cleared(walk) == RunCleared(None, (Rule.HALT, Rule.VALUATION, Rule.RECONCILIATION))
+    assert walk.decided().data == RunCleared(None, (Rule.HALT, Rule.HALT, Rule.VALUATION, Rule.RECONCILIATION))
 
 
 def test_a_drawdown_blocks_buys() -> None:
@@ -114,6 +119,17 @@ def test_a_full_halt_stops_a_run(scope: str) -> None:
     walk.write("executor", HaltOrdered(scope, "full", False, "stop"), "h1", book=scope)
 
     assert cleared(walk) == RunStopped(RunStatus.HALTED, "full halt: stop")
+
+
+def test_a_paused_source_is_not_asked_and_the_run_says_why_until_it_is_resumed() -> None:
+    walk = Walk().seen()
+    walk.write("desk", SourcePaused("holidays"), "p1", book="alpha")
+    assert cleared(walk) == RunStopped(RunStatus.HALTED, "the source of alpha is paused: holidays")
+
+    again = Walk().seen()
+    again.write("desk", SourcePaused("holidays"), "p1", book="alpha")
+    again.write("desk", SourceResumed("back"), "p2", book="alpha")
+    assert isinstance(cleared(again), RunCleared)
 
 
 def test_a_run_of_a_book_that_is_not_there_is_stopped() -> None:
@@ -294,3 +310,44 @@ def test_the_peak_follows_the_runs_of_the_log() -> None:
 
     # 8999 + 2000, the smaller of the two
     assert str(walk.state.books["alpha"].peak) == "10999"
+
+
+def dry_at_half_the_price() -> Walk:
+    """A dry run of a book whose 90 shares of AAA, bought at 100, cost half of that: 999 + 4500 of 10,000 are left."""
+    walk = Walk(limited(drawdown_confirmations=1), dry=True)
+    return holding(walk, quantity="90").seen({"AAA": "50", "BBB": "50"})
+
+
+def test_a_dry_run_in_a_crash_is_cleared_with_buying_blocked_and_neither_trips_nor_moves_the_peak() -> None:
+    walk = dry_at_half_the_price()
+    before = walk.state.books
+    valued = walk.take()
+    data = valued.expect(BookValued)
+    assert (data.value, data.drawdown_pct, data.previous, data.quoted) == (Exact(5499), Exact("45.01"), None, "")
+    assert walk.take().expect(RunCleared).buys_blocked == ("drawdown",)
+    assert (valued.envelope.mode, walk.state.books) == ("dry", before)
+
+
+def test_a_dry_verdict_judges_with_the_limits_in_force_and_counts_and_reserves_nothing() -> None:
+    walk = Walk(limited(max_trades_per_month=1), dry=True).proposed(buy(), buy("BBB", limit="50"))
+    before = walk.state.books
+    verdict = walk.take()
+    decisions = verdict.expect(Verdict).decisions
+    assert [row.approved for row in decisions] == [True, False]
+    assert [why.rule for why in decisions[1].reasons] == [Rule.MONTHLY_ORDERS]
+    assert (verdict.envelope.mode, walk.state.books, walk.state.approvals) == ("dry", before, {})
+
+
+def test_a_dry_run_is_judged_on_its_own_reconciliation() -> None:
+    walk = Walk(dry=True).seen(failed=True)
+    walk.take()
+    assert walk.take().expect(RunCleared).buys_blocked == ("reconciliation",)
+    assert not walk.state.account.failed
+
+
+def test_a_halt_stops_a_dry_run_as_any_other() -> None:
+    walk = Walk(dry=True).seen()
+    walk.write("desk", HaltOrdered("alpha", "full", False, "by hand"), "r1", book="alpha")
+    assert walk.take().type == "BookValued"
+    stopped = walk.take()
+    assert (stopped.expect(RunStopped).status, stopped.envelope.mode) == (RunStatus.HALTED, "dry")

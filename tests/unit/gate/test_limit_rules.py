@@ -54,7 +54,7 @@ def test_the_count_is_told_with_what_is_left(used: int) -> None:
 
     assert numbers(monthly) == numbers(daily) == ("10", str(used + 1), "0")
     assert monthly.message == f"order {used + 1} of the month in Australia/Sydney, at most 10 pass"
-    assert daily.message == f"order {used + 1} of the day, at most 10 pass"
+    assert daily.message == f"order {used + 1} of the book's day, at most 10 pass"
 
 
 def test_a_limit_of_0_orders_never_trades() -> None:

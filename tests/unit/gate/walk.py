@@ -5,13 +5,26 @@ from typing import Any
 from services.gate.decisions import AUTHOR, decide
 from shared.ledger.owed import Owed, next_of, owed
 from shared.protocol.envelope import Draft, Event
-from shared.protocol.events import AccountReconciled, Difference, MarketObserved, ProposalMade, ReconciliationFailed
+from shared.protocol.events import (
+    AccountReconciled,
+    BookValued,
+    Breach,
+    Difference,
+    MarketObserved,
+    OrderClosed,
+    OrderIntended,
+    OrderPlaced,
+    OrdersUsed,
+    ProposalMade,
+    ReconciliationFailed,
+    RunSettled,
+)
 from shared.protocol.ids import DESK_BOOK
 from shared.protocol.instants import compact
 from shared.protocol.market import ExchangeSession, ProposedOrder, Quote, QuoteKind
 from shared.protocol.money import Exact
 from shared.protocol.policy import Policy
-from shared.protocol.reasons import StopReason
+from shared.protocol.reasons import OrderEnd, StopReason
 from tests.support.scribe import CLOSE, OPEN, POLICY, SESSION, SLOT, Scribe
 
 PRICES = {"AAA": "100", "BBB": "50"}
@@ -31,10 +44,10 @@ def observed(purpose: str, at: str, prices: dict[str, str], closes_at: str = CLO
 class Walk(Scribe):
     """A desk with the book `alpha`, 10,000 USD in it, whose run of the first slot has begun."""
 
-    def __init__(self, policy: Policy = POLICY, names: tuple[str, ...] = ("AAA:USD", "BBB:USD")) -> None:
+    def __init__(self, policy: Policy = POLICY, names: tuple[str, ...] = ("AAA:USD", "BBB:USD"), *, dry: bool = False) -> None:
         super().__init__()
         self.open_desk("alpha", policy=policy)
-        self.clock("slot", SLOT, ("alpha",))
+        self.clock("slot", SLOT, ("alpha",), dry=("alpha",) if dry else ())
         self.run = self.start_run("alpha", names)
 
     @property
@@ -54,7 +67,7 @@ class Walk(Scribe):
         """Store what the gate decides next."""
         draft = self.decided()
         assert draft.as_of == self.state.seq
-        return self.write("gate", draft.data, draft.about, book=draft.book, run=draft.run, k=draft.k)
+        return self.write("gate", draft.data, draft.about, book=draft.book, run=draft.run, k=draft.k, mode=draft.mode)
 
     def of_run(self, author: str, data: Any, k: int = 1) -> Event:
         """An event of the run."""
@@ -83,3 +96,25 @@ class Walk(Scribe):
         self.clock("close", CLOSE)
         self.write("executor", observed("watch", CLOSE, prices), f"{DESK_BOOK}-{compact(CLOSE)}")
         return self
+
+    def looks(self) -> None:
+        """The account's reconciliation at a watch step."""
+        about = f"{DESK_BOOK}-{compact(self.state.now or SLOT)}"
+        self.write("executor", AccountReconciled("DU1", {"USD": Exact(5)}, {}, ()), about)
+
+    def watched_breach(self) -> None:
+        """A valuation of the book sees the drawdown limit reached, whatever the market shows to others."""
+        at = self.state.now or SLOT
+        breach = Breach(1, at, "q", None, ("e",))
+        data = BookValued("watch", Exact(0), (), Exact(1), Exact(10000), None, None, OrdersUsed(0, 0), (), "", breach)
+        self.write("gate", data, f"alpha-{compact(at)}", book="alpha")
+
+    def refused(self, order: str) -> None:
+        """The exchange takes an order and fills nothing of it; its run is over."""
+        run = order.rpartition("-")[0]
+        row = self.state.runs[run].orders[order]
+        data = OrderIntended(order, row.symbol, "USD", "SMART", row.side, row.quantity, row.limit, order)
+        self.write("executor", data, order, book="alpha", run=run)
+        self.write("executor", OrderPlaced(order, "1", "done"), order, book="alpha", run=run)
+        self.write("executor", OrderClosed(order, OrderEnd.REJECTED, Exact(0), ""), order, book="alpha", run=run)
+        self.write("executor", RunSettled(0, 0, 1), run, book="alpha", run=run)

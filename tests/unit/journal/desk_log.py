@@ -3,7 +3,13 @@
 from collections.abc import Iterator
 from datetime import date, timedelta
 
+from services.journal.hashes import next_draft
+from shared.bus.keyring import Signer
 from shared.bus.ports import Append, Log, Stored
+from shared.ledger.fold import apply
+from shared.ledger.hashing import state_hash
+from shared.ledger.periods import exchange_time_of
+from shared.ledger.state import State
 from shared.protocol.envelope import Draft, Event, read_event, seal, sha256_hex
 from shared.protocol.events import (
     AccountReconciled,
@@ -15,6 +21,7 @@ from shared.protocol.events import (
     EventData,
     FillSettled,
     HoldingValued,
+    KeysAdopted,
     MarketObserved,
     OrderClosed,
     OrderIntended,
@@ -30,7 +37,7 @@ from shared.protocol.events import (
     StateHashed,
     Verdict,
 )
-from shared.protocol.ids import DESK_BOOK, prefix
+from shared.protocol.ids import DESK_BOOK, prefix, run_id
 from shared.protocol.market import ExchangeSession, Instrument, ProposedOrder, Quote, QuoteKind, Side
 from shared.protocol.money import Exact, Money
 from shared.protocol.policy import Policy
@@ -44,9 +51,22 @@ BOOKS = ("alpha", "beta", "breaker")
 class DeskLog:
     """Grows by `write`; `stored` are the messages, `events` the same read back."""
 
-    def __init__(self, instance: str = "1-aaaaaaaa") -> None:
-        """An empty log, written by processes of this instance name."""
+    def __init__(
+        self,
+        instance: str = "1-aaaaaaaa",
+        journal: bool = True,
+        *,
+        keys: KeysAdopted | None = None,
+        signer: Signer | None = None,
+    ) -> None:
+        """An empty log, written by processes of this instance name; `journal` says whether its hashes are there too.
+
+        `signer` signs every event with a key of `keys`, which stand behind the first one.
+        """
         self.stored: list[Stored] = []
+        self._keys, self._signer = keys, signer
+        self.state = State()
+        self._journal = journal
         self._instance = instance
         self._last: dict[str, tuple[int, str | None]] = {}
 
@@ -71,15 +91,28 @@ class DeskLog:
         draft = Draft(author=author, book=book, about=about, at=at, as_of=len(self.stored), data=data, run=run, k=k, mode=mode)
         prefix = f"{author}.{book}" if author == "agent" else author
         n, prev = self._last.get(prefix, (0, None))
-        payload = seal(draft, desk="desk", instance=self._instance, n=n + 1, prev=prev)
+        payload = self._sealed(draft, n + 1, prev)
         self._last[prefix] = (n + 1, sha256_hex(payload))
         self.stored.append(Stored(len(self.stored) + 1, draft.subject, draft.id, payload))
         return read_event(len(self.stored), draft.subject, payload)
 
+    def _sealed(self, draft: Draft, n: int, prev: str | None) -> bytes:
+        """The payload, signed if there are keys."""
+        signer = self._signer
+        sign = None if signer is None else lambda payload: signer.sign(draft, payload)
+        return seal(draft, desk="desk", instance=self._instance, n=n, prev=prev, sign=sign)
+
+    def fold(self) -> None:
+        """Bring `state` to the end of the log."""
+        for message in self.stored[self.state.seq :]:
+            self.state = apply(self.state, read_event(message.seq, message.subject, message.payload))
+
     def open_desk(self) -> None:
-        """The clock's first step, the policy, and three books of 10,000 USD."""
+        """The clock's first step, the keys if there are any, the policy, and three books of 10,000 USD."""
         at = moment(0, "14:30")
         self.write("desk", DESK_BOOK, f"{DESK_BOOK}-open", at, ClockAdvanced(at, "open", day(0)))
+        if self._keys is not None:
+            self.write("desk", DESK_BOOK, DESK_BOOK, at, self._keys)
         universe = tuple(Instrument(name, "SMART", "USD") for name in NAMES)
         policy = PolicyAdopted(Policy("USD", universe=universe), (), "0" * 64, "test")
         self.write("desk", DESK_BOOK, DESK_BOOK, at, policy)
@@ -97,12 +130,18 @@ class DeskLog:
         self.write("executor", DESK_BOOK, f"{DESK_BOOK}-{day(index)}", close, observed("watch", close, index))
         for book in BOOKS:
             self.write("gate", book, f"{book}-{day(index)}", close, valued("close", index))
+        self.fold()
+        found = state_hash(self.state)
         for author in ("gate", "executor"):
-            self.write(author, DESK_BOOK, day(index), close, StateHashed(day(index), "f" * 64))
+            self.write(author, DESK_BOOK, day(index), close, StateHashed(day(index), found))
+        self.fold()
+        while self._journal and (draft := next_draft(self.state)) is not None:
+            self.write(draft.author, draft.book, draft.about, draft.at, draft.data)
+            self.fold()
 
     def run(self, index: int, book: str, at: str, orders: int) -> None:
         """One run from its start to its end."""
-        run = f"{day(index).replace('-', '')}T1030-{book}-1"
+        run = run_id(day(index), exchange_time_of(at), book)
         self.write("agent", book, run, at, RunStarted("scripted", at, day(index), tuple(f"{n}:USD" for n in NAMES)), run=run)
         reconciled = AccountReconciled("DU1234567", {"USD": Exact(1_000_000)}, {}, ())
         self.write("executor", book, run, at, reconciled, run=run)
@@ -134,9 +173,9 @@ class DeskLog:
         self.write("executor", book, order, at, OrderClosed(order, OrderEnd.FILLED, Exact(1), "Filled"), run=run)
 
 
-def desk_log(sessions: int, orders: int = 3, instance: str = "1-aaaaaaaa") -> DeskLog:
+def desk_log(sessions: int, orders: int = 3, instance: str = "1-aaaaaaaa", *, journal: bool = True) -> DeskLog:
     """A desk that has traded for so many sessions."""
-    log = DeskLog(instance)
+    log = DeskLog(instance, journal)
     log.open_desk()
     for index in range(sessions):
         log.session(index, orders)

@@ -3,6 +3,7 @@
 import pytest
 
 from services.journal.changes import OrderChange, OrderFilled, RunChange, changed_columns
+from services.journal.desk_rows import OperationRow, ReconciliationRow
 from services.journal.projection import changes, index_row
 from services.journal.rows import (
     BookRow,
@@ -18,15 +19,26 @@ from services.journal.rows import (
 )
 from shared.protocol.envelope import EnvelopeError, Event, sha256_hex
 from shared.protocol.events import (
+    AccountBaselined,
+    AccountReconciled,
+    AdjustmentBooked,
+    ApprovalGiven,
+    BookClosed,
     BookOpened,
     BookValued,
     CancelOrdered,
     CashDeposited,
+    CashWithdrawn,
     ClockAdvanced,
     Data,
     Decision,
+    Difference,
     EventData,
     FillSettled,
+    FlattenOrdered,
+    HaltOrdered,
+    HaltReset,
+    HaltTripped,
     HoldingValued,
     OrderClosed,
     OrderIntended,
@@ -35,12 +47,14 @@ from shared.protocol.events import (
     OrderWithheld,
     ProposalMade,
     Reason,
+    ReconciliationFailed,
     RunCleared,
     RunEnded,
     RunSettled,
     RunStarted,
     RunStopped,
     SourceFailed,
+    SourcePaused,
     StateHashed,
     Verdict,
 )
@@ -70,7 +84,51 @@ def test_every_event_has_an_index_row_with_the_hash_of_its_stored_bytes():
 def test_a_book_and_its_deposit_have_a_row_each():
     assert changes(event("desk", BookOpened("momentum", "USD"), None)) == [BookRow("alpha", "momentum", "USD", AT, 1)]
     deposit = CashDeposited(Exact("10000.5"), "opening")
-    assert changes(event("desk", deposit, None)) == [DepositRow(1, "alpha", AT, Exact("10000.5"), "opening")]
+    told = '{"amount":"10000.5","reason":"opening"}'
+    assert changes(event("desk", deposit, None)) == [
+        DepositRow(1, "alpha", AT, Exact("10000.5"), "opening"),
+        OperationRow(1, "CashDeposited", "desk", "alpha", AT, "opening", told),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "amount"),
+    [(CashWithdrawn(Exact(7), "rent"), "-7"), (BookClosed(Exact(9), "rent"), "-9")],
+)
+def test_what_leaves_a_book_is_a_negative_deposit(data: CashWithdrawn | BookClosed, amount: str):
+    flow, told = changes(event("desk", data, None))
+    assert flow == DepositRow(1, "alpha", AT, Exact(amount), "rent")
+    assert isinstance(told, OperationRow)
+    assert (told.type, told.reason) == (type(data).__name__, "rent")
+
+
+@pytest.mark.parametrize(
+    ("author", "data", "reason"),
+    [
+        ("desk", HaltOrdered("alpha", "full", False, "stop"), "stop"),
+        ("gate", HaltTripped("alpha", "full", True, "kill_switch", "too low", None, None, None, None, ()), "too low"),
+        ("desk", HaltReset("alpha", "go"), "go"),
+        ("desk", FlattenOrdered("alpha", None, "out"), "out"),
+        ("desk", SourcePaused("holidays"), "holidays"),
+        ("desk", ApprovalGiven(ORDER, "fine"), "fine"),
+        ("desk", AdjustmentBooked("fee", "USD", Exact(-1), "data"), "data"),
+        ("desk", AccountBaselined("DU1", {}, {}, "mine"), "mine"),
+    ],
+)
+def test_everything_that_is_ordered_has_a_row_with_its_reason(author: str, data: EventData, reason: str):
+    (row,) = changes(event(author, data, None))
+    assert isinstance(row, OperationRow)
+    assert (row.type, row.author, row.reason) == (type(data).__name__, author, reason)
+
+
+def test_every_look_at_the_account_has_a_row_with_what_differs():
+    agreed, differs = AccountReconciled("DU1", {}, {}, ()), ReconciliationFailed("DU1", (Difference("cash USD", "1", "2"),))
+    (row,) = changes(event("executor", agreed))
+    assert isinstance(row, ReconciliationRow)
+    assert (row.failed, row.differences) == (False, "[]")
+    (row,) = changes(event("executor", differs))
+    assert isinstance(row, ReconciliationRow)
+    assert (row.failed, row.differences) == (True, '[{"expected":"1","found":"2","what":"cash USD"}]')
 
 
 def test_a_run_begins_with_its_source_slot_and_session():
@@ -179,8 +237,9 @@ def test_each_step_of_an_order_changes_only_its_own_columns(data: EventData, exp
 
 
 def test_a_cancel_order_stands_in_the_order_row():
-    (change,) = changes(event("desk", CancelOrdered(ORDER, "mistake")))
+    change, told = changes(event("desk", CancelOrdered(ORDER, "mistake")))
     assert change == OrderChange(ORDER, cancel_reason="mistake")
+    assert isinstance(told, OperationRow)
 
 
 def test_a_fill_has_a_row_and_adds_to_its_order():
@@ -231,5 +290,10 @@ def test_data_that_does_not_fit_its_type_is_an_error():
         changes(broken(log, BookOpened))
 
 
-def test_a_dry_run_writes_nothing_but_the_index():
-    assert changes(event("agent", RunStarted("momentum", AT, "2026-01-05", ()), mode="dry")) == []
+def test_of_a_dry_run_there_is_its_course_and_nothing_else():
+    (row,) = changes(event("agent", RunStarted("momentum", AT, "2026-01-05", ()), mode="dry"))
+    assert isinstance(row, RunRow)
+    assert row.mode == "dry"
+    verdict = Verdict("proposal", (), (), None, None, "p", "1", (), AT)
+    assert changes(event("gate", verdict, mode="dry")) == [RunChange(row.id, stage="judged")]
+    assert changes(event("executor", OrderWithheld("x", Withheld.HALT, ""), mode="dry")) == []

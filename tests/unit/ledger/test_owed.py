@@ -169,12 +169,16 @@ def test_the_close_step_ends_orders_then_runs_then_observes_values_and_hashes() 
     scribe.value("eq", "10000")
     assert what(scribe) == [("gate", "StateHashed", SESSION), ("executor", "StateHashed", SESSION)]
     for author in ("gate", "executor"):
+        assert not is_quiet(owed(scribe.state))
         scribe.write(author, StateHashed(SESSION, "0"), SESSION)
+    assert what(scribe) == [("journal", "StateHashed", SESSION)]
+    assert is_quiet(owed(scribe.state))
+    scribe.write("journal", StateHashed(SESSION, "0"), SESSION)
     assert owed(scribe.state) == ()
 
 
 def test_a_lost_log_stops_everything() -> None:
     scribe = slot("eq")
-    scribe.write("executor", ReconciliationFailed(None, ()), "_desk-x")
+    scribe.write("executor", ReconciliationFailed(None, (), final=True), "_desk-x")
     assert owed(scribe.state) == ()
     assert scribe.state.problem is not None

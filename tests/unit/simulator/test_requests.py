@@ -32,8 +32,8 @@ def test_amounts_come_as_text_and_become_exact():
 
 def test_all_the_ops():
     assert OPS == (
-        "account", "advance", "cancel", "clock", "drop_session", "executions", "hello", "history", "orders", "place", "positions",
-        "quotes", "sync", "wait",
+        "account", "advance", "cancel", "clock", "drop_session", "executions", "fault", "hello", "history", "orders", "place",
+        "positions", "quotes", "script", "sync", "wait",
     )  # fmt: skip
 
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from services.simulator.exchange import Exchange, Outcome, State, apply, opening
-from services.simulator.orders import Advance, Cancel, Execution, Order, Place, Session, Terms
+from services.simulator.exchange import Command, Exchange, Outcome, State, apply, opening
+from services.simulator.orders import Advance, Execution, Order, Place, Session, Terms
 from services.simulator.prices import PriceFile, load_prices
 from shared.protocol.market import Side
 from shared.protocol.money import Exact
@@ -28,7 +28,7 @@ class Play:
         self.orders: dict[int, Order] = {}
         self.executions: list[Execution] = []
 
-    def submit(self, command: Advance | Place | Cancel) -> Outcome:
+    def submit(self, command: Command) -> Outcome:
         outcome = apply(self.exchange, self.state, command)
         self.state = outcome.state
         self.orders.update({order.perm_id: order for order in outcome.orders})

@@ -242,3 +242,13 @@ def test_books_that_do_not_add_up_to_the_broker_are_reported() -> None:
     assert len(auditor.breaches) == 2
     assert "the broker {'AAA:USD': Decimal('7')}" in auditor.breaches[0]
     assert "the broker has 999397" in auditor.breaches[1]
+
+
+def test_shares_that_an_operator_accepted_for_a_book_are_the_books() -> None:
+    share = {"book": "alpha", "cash": "-10", "quantity": "3", "cost": "10"}
+    booked = {"kind": "position", "currency": "USD", "amount": "-10", "symbol": "BBB", "quantity": "3", "shares": [share]}
+    auditor = audited(sealed([*clean(), ["desk", "AdjustmentBooked", None, booked]]))
+    assert auditor.breaches == []
+    assert auditor.books["alpha"].held["BBB:USD"] == 3
+    gone = {**booked, "shares": [{**share, "quantity": "-3"}]}
+    assert "leaves -3 of BBB:USD" in audited(sealed([*clean(), ["desk", "AdjustmentBooked", None, gone]])).breaches[0]
